@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from fixaudit.facts import Facts
 from fixaudit.relations import registry
@@ -34,11 +33,12 @@ class Match:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The evidence for one verdict."""
+    """The evidence for one verdict. `paths` are the files that hold the subject."""
 
     subjects: int
     violations: tuple[Match, ...] = ()
     opaque: tuple[Match, ...] = ()
+    paths: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -92,39 +92,46 @@ def _rows(query: Query, facts: Facts, vocabulary: Vocabulary) -> Sequence[Row]:
     return facts.rows(registry()[query.relation], query.options)
 
 
-def _subjects(check: Check, facts: Facts, vocabulary: Vocabulary, default: int) -> int:
-    if check.subject is None:
-        return default
-    return len(select(check.subject, facts, vocabulary))
+def _subjects(check: Check, facts: Facts, vocabulary: Vocabulary, default: Sequence[Match]) -> Sequence[Match]:
+    return default if check.subject is None else select(check.subject, facts, vocabulary)
+
+
+def _paths(matches: Iterable[Match]) -> frozenset[str]:
+    return frozenset(match.row.path for match in matches if match.row)
+
+
+_THE_ROOT = (Match(None),)  # a question about something that must exist has the root itself as its subject
 
 
 def _forbid(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
     matches = select(check.query, facts, vocabulary)
-    default = 0 if check.subject else _population(check.query, facts, vocabulary)
+    subjects = _subjects(check, facts, vocabulary, () if check.subject else _population(check.query, facts, vocabulary))
     return Evaluation(
-        _subjects(check, facts, vocabulary, default),
+        len(subjects),
         tuple(m for m in matches if m.truth is Truth.YES),
         tuple(m for m in matches if m.truth is Truth.UNKNOWN),
+        _paths(subjects),
     )
 
 
-def _population(query: Query, facts: Facts, vocabulary: Vocabulary) -> int:
-    """Count the rows that a `forbid` is about: its query without what is asked of options and arguments."""
+def _population(query: Query, facts: Facts, vocabulary: Vocabulary) -> list[Match]:
+    """Return the rows that a `forbid` is about: its query without what is asked of options and arguments."""
     if query.any:
-        return sum(_population(branch, facts, vocabulary) for branch in query.any)
+        return [match for branch in query.any for match in _population(branch, facts, vocabulary)]
     kept = {key: value for key, value in query.filters.items() if key not in ("option", "argument")}
-    return len(select(replace(query, filters=kept), facts, vocabulary))
+    return select(replace(query, filters=kept), facts, vocabulary)
 
 
 def _require(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
     matches = select(check.query, facts, vocabulary)
-    subjects = _subjects(check, facts, vocabulary, 1)
+    subjects = _subjects(check, facts, vocabulary, _THE_ROOT)
     truth = disjunction([m.truth for m in matches])
-    if subjects == 0 or truth is Truth.YES:
-        return Evaluation(subjects)
+    held = Evaluation(len(subjects), paths=_paths(subjects) | _paths(matches))
+    if not subjects or truth is Truth.YES:
+        return held
     if truth is Truth.UNKNOWN:
-        return Evaluation(subjects, opaque=tuple(matches[:1]))
-    return Evaluation(subjects, (_anchor(check, facts, vocabulary),))
+        return replace(held, opaque=tuple(matches[:1]))
+    return replace(held, violations=(_anchor(check, facts, vocabulary),))
 
 
 def _anchor(check: Check, facts: Facts, vocabulary: Vocabulary) -> Match:
@@ -138,17 +145,19 @@ def _anchor(check: Check, facts: Facts, vocabulary: Vocabulary) -> Match:
 def _count(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
     matches = select(check.query, facts, vocabulary)
     sure = sum(m.truth is Truth.YES for m in matches)
-    subjects = _subjects(check, facts, vocabulary, 1)
+    subjects = _subjects(check, facts, vocabulary, _THE_ROOT)
     low, high = check.at_least or 0, check.at_most
-    if subjects == 0:
-        return Evaluation(0)
-    if (sure >= low or len(matches) >= low) and (high is None or sure <= high):
+    held = Evaluation(len(subjects), paths=_paths(subjects) | _paths(matches))
+    if not subjects:
+        return held
+    if len(matches) >= low and (high is None or sure <= high):
         decided = sure >= low and (high is None or len(matches) <= high)
-        return Evaluation(subjects, opaque=() if decided else tuple(matches[:1]))
+        return held if decided else replace(held, opaque=tuple(matches[:1]))
     if matches:
         first = matches[high] if high is not None and sure > high else matches[0]
-        return Evaluation(subjects, (replace(first, related=tuple(m.row for m in matches if m.row and m is not first)),))
-    return Evaluation(subjects, (_anchor(check, facts, vocabulary),))
+        related = tuple(m.row for m in matches if m.row and m is not first)
+        return replace(held, violations=(replace(first, truth=Truth.YES, related=related),))
+    return replace(held, violations=(_anchor(check, facts, vocabulary),))
 
 
 def _every(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
@@ -164,7 +173,8 @@ def _every(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
         # A row that perhaps is not even a subject cannot violate for sure.
         violated = conjunction([match.truth, held.negated()])
         groups.setdefault(key, []).append((match, violated))
-    violations, opaque = [], []
+    violations: list[Match] = []
+    opaque: list[Match] = []
     for key, members in groups.items():
         for truth, bucket in ((Truth.YES, violations), (Truth.UNKNOWN, opaque)):
             rows = [m.row for m, violated in members if violated is truth and m.row]
@@ -172,10 +182,9 @@ def _every(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
                 first = next(m for m, violated in members if violated is truth)
                 bucket.append(replace(first, truth=truth, related=tuple(rows[1:]), key=key))
                 break
+    subjects = _subjects(check, facts, vocabulary, left)
     return Evaluation(
-        _subjects(check, facts, vocabulary, len(left)),
-        tuple(sorted(violations, key=_place)),
-        tuple(sorted(opaque, key=_place)),
+        len(subjects), tuple(sorted(violations, key=_place)), tuple(sorted(opaque, key=_place)), _paths(subjects)
     )
 
 
@@ -216,8 +225,9 @@ def _agree(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
     if readable and not common:
         first = readable[0][0]
         others = tuple(m.row for m, _ in readable[1:] if m.row)
-        return Evaluation(len(matches), (replace(first, related=others),))
-    return Evaluation(len(matches), opaque=tuple(replace(m, truth=Truth.UNKNOWN) for m in hidden[:1]))
+        return Evaluation(len(matches), (replace(first, related=others),), paths=_paths(matches))
+    undecided = tuple(replace(m, truth=Truth.UNKNOWN) for m in hidden[:1])
+    return Evaluation(len(matches), opaque=undecided, paths=_paths(matches))
 
 
 _KINDS: Mapping[str, Callable[[Check, Facts, Vocabulary], Evaluation]] = {
@@ -245,8 +255,3 @@ def issue_groups(check: Check, matches: Iterable[Match]) -> list[tuple[Match, ..
     for match in listed:
         by_path.setdefault(match.path, []).append(match)
     return [tuple(group) for group in by_path.values()]
-
-
-__all__: Sequence[Any] = (
-    "Evaluation", "Match", "Vocabulary", "captures", "evaluate", "issue_groups", "select",
-)  # fmt: skip

@@ -1,0 +1,120 @@
+"""Score, bands and the gate: pure functions of an audit. The gate fails closed.
+
+This module must not know of fixes or of the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fixaudit.audit import ERROR, FAIL, NOT_APPLICABLE, PASS, Audit, RootFacts, Verdict
+from fixaudit.rulebook.rule import WEIGHTS
+
+BANDS = ((90, "Production Ready"), (70, "Nearly Ready"), (40, "Needs Work"), (0, "Not Ready"))
+NOT_ASSESSED = "Not assessed"
+FEWEST_RULES = 5
+"""A score over fewer rules with a subject would be an accident of what happens to be there."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Whether the project may go to production, and every reason why not, most important first."""
+
+    open: bool
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RootScore:
+    """`score` is None when the root is not assessed; `why` says so in words."""
+
+    root: RootFacts
+    score: int | None
+    band: str
+    gate: Gate
+    undecided: int
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The whole tree: the lowest root that is assessed, and the gate over all of them."""
+
+    roots: tuple[RootScore, ...]
+    score: int | None
+    band: str
+    gate: Gate
+    empty: bool = False  # there is nothing to judge: no file at all
+
+
+def score_of(verdicts: Sequence[Verdict]) -> int | None:
+    """Return 0..100, rounded down; None for fewer than FEWEST_RULES rules with a decided subject.
+
+    A failing rule weighs by the highest priority among its findings, a passing one by its own. A rule that passes
+    only because its places could not be decided is left out.
+    """
+    counted = [v for v in verdicts if v.verdict in (FAIL, ERROR) or (v.verdict == PASS and not v.undecided)]
+    if len(counted) < FEWEST_RULES:
+        return None
+    total = sum(WEIGHTS[v.priority] for v in counted)
+    passed = sum(WEIGHTS[v.priority] for v in counted if v.verdict == PASS)
+    return 100 * passed // total
+
+
+def band_of(score: int | None) -> str:
+    if score is None:
+        return NOT_ASSESSED
+    return next(name for low, name in BANDS if score >= low)
+
+
+def standing(audit: Audit, *, minimum: int = 90, blocked_files: Sequence[str] = ()) -> Standing:
+    """Judge every root and the tree. `blocked_files` are unreadable files that a P0 rule would have to read."""
+    shared = [v for v in audit.verdicts if v.root == "" and _is_repository(audit, v)]
+    scores = []
+    for root in audit.roots:
+        own = [v for v in audit.verdicts if v.root == root.path and not _is_repository(audit, v)]
+        scores.append(_root_score(root, own + shared, minimum))
+    assessed = [s for s in scores if s.score is not None]
+    score = min((s.score for s in assessed if s.score is not None), default=None)
+    reasons = [f"{path} could not be read, and a P0 rule needs it" for path in blocked_files]
+    several = len(scores) > 1
+    for item in assessed or scores:
+        reasons += [f"{item.root.path or '.'}: {reason}" if several else reason for reason in item.gate.reasons]
+    if assessed:
+        # A root that is not assessed does not hide a critical failure or an error of its own.
+        for item in scores:
+            if item.score is None:
+                reasons += [f"{item.root.path or '.'}: {r}" for r in item.gate.reasons if r != item.why]
+    reasons = list(dict.fromkeys(reasons))
+    empty = not audit.project.paths
+    return Standing(tuple(scores), score, band_of(score), Gate(not reasons, tuple(reasons)), empty)
+
+
+def _is_repository(audit: Audit, verdict: Verdict) -> bool:
+    rule = audit.rulebook.rule(verdict.rule)
+    return rule is not None and rule.scope == "repository"
+
+
+def _root_score(root: RootFacts, verdicts: Sequence[Verdict], minimum: int) -> RootScore:
+    score = score_of(verdicts)
+    why = None
+    if root.unassessed:
+        score, why = None, f"recognised, but there are no rules for {', '.join(root.unassessed)}"
+    elif score is None:
+        why = f"fewer than {FEWEST_RULES} rules found something to judge"
+    reasons = []
+    critical = [v for v in verdicts if v.verdict == FAIL and v.priority == "P0"]
+    broken = [v for v in verdicts if v.verdict == ERROR]
+    if critical:
+        names = ", ".join(sorted(v.rule for v in critical))
+        reasons.append(f"{len(critical)} critical rule{'s' if len(critical) > 1 else ''} still fail: {names}"
+                       if len(critical) > 1 else f"1 critical rule still fails: {names}")  # fmt: skip
+    if broken:
+        reasons.append(f"could not be evaluated: {', '.join(sorted(v.rule for v in broken))}")
+    if why:
+        reasons.append(why)
+    elif score is not None and score < minimum:
+        reasons.append(f"score {score} is below {minimum}")
+    undecided = sum(bool(v.undecided) and v.verdict == PASS for v in verdicts if v.verdict != NOT_APPLICABLE)
+    return RootScore(root, score, band_of(score), Gate(not reasons, tuple(reasons)), undecided, why)
