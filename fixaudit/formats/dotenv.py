@@ -27,7 +27,7 @@ _QUOTED = {
     "`": re.compile(r"`((?:\\`|[^`])*)`(?=[ \t]*(?:#[^\r\n]*)?(?:[\r\n]|\Z))"),
 }
 _LINE_END = re.compile(r"\r\n|\r|\n|\Z")
-_COMMENT = re.compile(r"(?:(?<=[ \t])|(?<=^))#[^\r\n]*")
+_COMMENT = re.compile(r"(?<=[ \t])#[^\r\n]*")
 _ESCAPE = re.compile(r"\\([\\\"nrt$])")
 _WRITABLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # Read alike without quotes by every loader, and by a shell: no white space, quote, `#`, `$`, backslash, and none of
@@ -192,8 +192,6 @@ def _entry(content: str, position: int, line: int) -> Entry | None:
         end = len(content[: comment.start() if comment else line_end].rstrip(" \t"))
         end = max(end, begin)
         value = content[begin:end]
-        if comment and comment.start() == begin and content[begin - 1] == "=":
-            end, value, comment = line_end, content[begin:line_end].rstrip(" \t"), None
     line_end = _end_of_line(content, end)
     return Entry(
         key=start["key"],

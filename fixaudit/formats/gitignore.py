@@ -33,7 +33,7 @@ def ensure_lines(text: Text, lines: Sequence[str]) -> tuple[Edit, ...]:
         if _holds(line, present) and not (pattern_added and line.startswith("!")):
             waiting.clear()
             continue
-        added += [*_without_double_blank(waiting, [*present, *added]), line]
+        added += [*_without_double_blank(waiting, added or present), line]
         waiting.clear()
         pattern_added = pattern_added or not line.startswith("!")
     if only_comments:
@@ -56,14 +56,10 @@ def _holds(line: str, present: Sequence[str]) -> bool:
 
 
 def _without_double_blank(waiting: Sequence[str], before: Sequence[str]) -> list[str]:
-    """Drop a leading blank line at the start of the file and behind another blank line."""
-    above = [line for line in before if line is not None]
-    while above and above[-1] == "" and len(above) == 1:
-        above.pop()
+    """Drop a blank line at the start of the file and one that follows another blank line."""
     kept: list[str] = []
     for line in waiting:
-        previous = kept[-1] if kept else (_last_line(above))
-        if line == "" and previous == "":
+        if line == "" and (kept[-1] if kept else _last_line(before)) == "":
             continue
         kept.append(line)
     return kept

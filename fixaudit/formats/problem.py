@@ -37,5 +37,5 @@ def append_lines(text: Text, lines: Sequence[str]) -> tuple[Edit, ...]:
     if not lines:
         return ()
     newline = text.newline
-    start = "" if not text.content or text.content.endswith(("\n", "\r")) else newline
+    start = "" if not text.content or text.content.endswith("\n") else newline
     return (insertion(len(text.content), start + "".join(line + newline for line in lines)),)
