@@ -157,10 +157,10 @@ def carry(open_findings: Mapping[str, Finding], before: Audit, after: Audit, cha
     followed: dict[str, Finding] = {}
     left: list[tuple[str, Finding]] = []
     for issue, finding in open_findings.items():
-        start: int | None = finding.span[0] if finding.span else -1
-        if start is not None and start >= 0 and finding.path in maps:
-            start = maps[finding.path](start)
-        bucket = pool.get((finding.place, finding.path, start), []) if start is not None else []
+        mapped: int | None = finding.span[0] if finding.span else -1
+        if finding.span and finding.path in maps:
+            mapped = maps[finding.path](finding.span[0])
+        bucket = pool.get((finding.place, finding.path, mapped), []) if mapped is not None else []
         same = next((f for f in bucket if f.key == finding.key), bucket[0] if len(bucket) == 1 else None)
         if same is not None:
             bucket.remove(same)

@@ -243,7 +243,7 @@ def merge_entries(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return tuple(sorted(joined.values(), key=lambda e: (e.priority, e.rule, e.root, e.line)))
 
 
-_VOLATILE = re.compile(r"0x[0-9a-fA-F]+|\b\d+(?:\.\d+)?\s?(?:ms|s|seconds?)\b|/tmp/[^\s'\"]+")  # noqa: S108
+_VOLATILE = re.compile(r"0x[0-9a-fA-F]+|\b\d+(?:\.\d+)?\s?(?:ms|s|seconds?)\b|/tmp/[^\s'\"]+")
 
 
 def scrub(text: str) -> str:
