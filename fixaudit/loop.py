@@ -99,7 +99,7 @@ class RunReport:
     stopped: str | None = None
 
 
-class Stop(Exception):  # noqa: N818  (not an error: the person asked for it)
+class Stop(Exception):
     """The person stopped an interactive run."""
 
 
