@@ -394,7 +394,7 @@ class _Run:
                 change.follow_ups,
                 None,
                 issue.id in done,
-            )  # fmt: skip
+            )
         )
         for other in resolved:
             if other.id != issue.id:
@@ -410,7 +410,7 @@ class _Run:
                         "safe",
                         finding.message,
                         by=rule.id,
-                    )  # fmt: skip
+                    )
                 )
 
     def close(self, issue: Issue, reason: Reason) -> None:
@@ -428,10 +428,20 @@ class _Run:
             what = sentence(attempt.reason) if attempt.reason else "the rule still fails after the change"
             tried.append(f"attempt {attempt.number} (cycle {attempt.cycle}): {what}")
         return Entry(
-            rule.id, issue.first.root, rule.fix_type, issue.first.priority, rule.title, reason,
-            _locations(issue.findings), len(tried), True, str(rule.docs.get("what", "")), tuple(tried), contract,
+            rule.id,
+            issue.first.root,
+            rule.fix_type,
+            issue.first.priority,
+            rule.title,
+            reason,
+            _locations(issue.findings),
+            len(tried),
+            True,
+            str(rule.docs.get("what", "")),
+            tuple(tried),
+            contract,
             issue.first.message,
-        )  # fmt: skip
+        )
 
     def report(self, stopped: str | None) -> RunReport:
         """Judge the tree afresh and render what the ledger says of it."""
@@ -467,9 +477,17 @@ class _Run:
             self.before, minimum=settings.minimum_score, blocked_files=settings.blocked_files(self.before)
         )
         return RunReport(
-            "success" if good else "partial", self.before, final, before, after, self.ledger,
-            tuple(self.ledger.fixed), review, tuple(sorted(self.changed)), stopped,
-        )  # fmt: skip
+            "success" if good else "partial",
+            self.before,
+            final,
+            before,
+            after,
+            self.ledger,
+            tuple(self.ledger.fixed),
+            review,
+            tuple(sorted(self.changed)),
+            stopped,
+        )
 
 
 def _blocks(final: Audit, entry: Entry) -> bool:

@@ -146,7 +146,7 @@ def _check(
         violations = [m for m in violations if m.path == path]
         hidden = [m for m in hidden if m.path == path]
     if violations:
-        return _where(facts, violations[0]) + render(clause.check.message, names | captures(violations[0]), {})
+        return _where(facts, violations[0]) + render(clause.check.message, {**names, **captures(violations[0])}, {})
     old = evaluate(clause.check, before.facts_for(finding), Vocabulary(before.rulebook.concepts))
     if len(hidden) > len(old.opaque):
         return _where(facts, hidden[0]) + "the change hides this place from the check"

@@ -19,4 +19,7 @@ def registry() -> dict[str, Relation]:
     return dict(sorted(found.items()))
 
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = (
+    "dotenv",
+    "files",
+)
