@@ -496,7 +496,8 @@ def _blocks(final: Audit, entry: Entry) -> bool:
 
 
 def _refused(refusal: Refusal) -> Reason:
-    return Reason("refused", {"sentence": refusal.sentence, "code": refusal.code}, refusal.candidates)
+    data = {"sentence": refusal.sentence, "code": refusal.code, "parameter": refusal.parameter}
+    return Reason("refused", data, refusal.candidates)
 
 
 def _locations(findings: Sequence[Finding]) -> tuple[Location, ...]:
