@@ -20,6 +20,7 @@ def registry() -> dict[str, Relation]:
 
 
 MODULES: tuple[str, ...] = (
+    "docker",
     "dotenv",
     "files",
 )
