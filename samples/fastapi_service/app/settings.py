@@ -1,0 +1,4 @@
+"""Settings of the service."""
+
+SERVICE_NAME = "inventory"
+SIGNING_SECRET = "copper-violin-19-dune"
