@@ -100,13 +100,15 @@ def run(
         )
     output = Output(int(code), out, str(err))
     if check and output.code != 0:
-        raise RepositoryError(f"git {arguments[0]} failed: {words(output)}")
+        name = next(argument for argument in arguments if not argument.startswith("-"))
+        raise RepositoryError(f"git {name} failed: {words(output)}")
     return output
 
 
 def words(output: Output) -> str:
     """Return git's own message on one line."""
-    text = " ".join(line.strip() for line in output.err.splitlines() if line.strip())
+    lines = [line.strip() for line in output.err.splitlines() if line.strip()]
+    text = " ".join([line for line in lines if not line.startswith("warning: ")] or lines)
     return text.removeprefix("fatal: ").removeprefix("error: ") or f"exit code {output.code}"
 
 
