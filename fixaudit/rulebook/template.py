@@ -1,9 +1,10 @@
-"""Templates in rules: `{{ name }}`, `{{ name | filter }}`, `{{ function(argument, "text") }}`; nothing else.
+"""Templates of rules: text with `{{ name }}`, `{{ name | filter }}`, `{{ name | filter(arg) }}`, `{{ function(arg) }}`.
 
-Contract: no conditionals and no loops, so that a template can be checked completely when its rule loads: every name,
-filter and function in it must be known. Rendering is pure. A list renders joined by ", "; a line that is only a
-list's name is expanded by the steps that take lines.
-This module must not know of rules or of languages; functions are given by the caller.
+Contract: no conditions and no loops. `parse` says what is wrong and where; everything a template names is known after
+it, so that an undefined name, filter or function fails when a rule is loaded and never in the middle of a fix. What is
+filled in is never read as a template again. `${{ … }}` is left alone: it is an expression of a GitHub workflow; two
+literal braces are written `{{ "{{" }}`.
+This module must not know of rules, YAML, relations or fixes.
 """
 
 from __future__ import annotations
@@ -16,224 +17,206 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-_HOLE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    |(?P<number>-?\d+)|(?P<mark>[|(),]))""",
-    re.VERBOSE,
-)
 
+@dataclass(frozen=True, slots=True)
+class TemplateProblem:
+    """What is wrong with a template; `offset` in code points of its text, `near` the valid names to choose from."""
 
-class TemplateError(ValueError):
-    """A template that cannot be read, or that names something unknown; the message says where and what."""
+    offset: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """A name whose value is put in."""
+class Name:
+    """A value by name; dots reach into mappings (`stack.ignore`)."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionCall:
-    """A function with its arguments: references, texts or numbers."""
+class Literal:
+    """A quoted text or a number, as text."""
 
-    name: str
-    arguments: tuple[Reference | str | int, ...]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
-    """One `{{ … }}`: what it takes, then its filters with their arguments."""
+class Application:
+    """A filter or a function with arguments; a filter's first argument is what stands before the bar."""
 
-    source: Reference | FunctionCall | str
-    filters: tuple[tuple[str, tuple[str | int, ...]], ...] = ()
+    name: str
+    arguments: tuple[Operand, ...]
+    is_filter: bool
 
 
-Part: TypeAlias = str | Hole
+Operand: TypeAlias = "Name | Literal | Application"
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A parsed template."""
+    """A parsed text: literal pieces and expressions."""
 
-    parts: tuple[Part, ...]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Every name that must be defined to render it."""
-        found: set[str] = set()
-        for part in self.parts:
-            if isinstance(part, Hole):
-                if isinstance(part.source, Reference):
-                    found.add(part.source.name)
-                elif isinstance(part.source, FunctionCall):
-                    found.update(a.name for a in part.source.arguments if isinstance(a, Reference))
-        return frozenset(found)
+    text: str
+    parts: tuple[str | Operand, ...]
+    names: frozenset[str]
+    filters: frozenset[str]
+    functions: frozenset[str]
 
     @property
-    def functions(self) -> frozenset[str]:
-        """Every function that it calls."""
-        return frozenset(
-            part.source.name for part in self.parts if isinstance(part, Hole) and isinstance(part.source, FunctionCall)
-        )
+    def is_plain(self) -> bool:
+        """Whether nothing has to be filled in."""
+        return not (self.names or self.functions)
 
 
-def words(text: str) -> list[str]:
-    """Split an identifier or phrase into words: `dbURL2Host` → db, URL2, Host."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
-    spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", spaced)
-    return [word for word in re.split(r"[^0-9A-Za-z]+", spaced) if word]
+class UndefinedError(LookupError):
+    """A template names something that is not there: a fault of the rule that `load` should have refused."""
 
 
-def _camel(text: str) -> str:
-    first, *rest = words(text) or [""]
-    return first.lower() + "".join(word[:1].upper() + word[1:].lower() for word in rest)
-
-
-def _strip_ext(text: str) -> str:
-    return posixpath.splitext(text)[0]
-
-
-def _quoted(text: str, quote: str = '"') -> str:
-    escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-    return quote + (escaped if quote == '"' else escaped.replace('\\"', '"').replace("'", "\\'")) + quote
-
-
-def _relative(path: str, start: str) -> str:
-    relative = posixpath.relpath(path, start or ".")
-    return relative if relative.startswith(".") else f"./{relative}"
-
-
-FILTERS: Mapping[str, Callable[..., str]] = {
-    "upper_snake": lambda text: "_".join(words(text)).upper() if text.isascii() else text,
-    "snake": lambda text: "_".join(words(text)).lower(),
-    "camel": _camel,
-    "lower": str.lower,
-    "basename": posixpath.basename,
-    "dirname": posixpath.dirname,
-    "strip_ext": _strip_ext,
-    "json": lambda text: json.dumps(text, ensure_ascii=False),
-    "quoted": _quoted,
-    "relative": _relative,
-}
-"""The closed set of filters. `upper_snake` leaves a name that is not ASCII alone, so that `accept` can refuse it."""
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)|(?P<number>-?\d+(?:\.\d+)?)"""
+    r"""|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<mark>\}\}|[|(),]))""",
+    re.DOTALL | re.ASCII,
+)
+_OPEN = re.compile(r"(?<!\$)\{\{")
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str) -> Template:
-    """Read a template; raises TemplateError for a hole that is not of the grammar or an unknown filter."""
-    parts: list[Part] = []
+def parse(text: str) -> Template | TemplateProblem:
+    """Parse a template, or say what is wrong with it. Filters are checked here, names and functions by the caller."""
+    parts: list[str | Operand] = []
     position = 0
-    for match in _HOLE.finditer(text):
-        if match.start() > position:
-            parts.append(text[position : match.start()])
-        parts.append(_hole(match[1]))
-        position = match.end()
-    if position < len(text):
-        parts.append(text[position:])
-    return Template(tuple(parts))
+    while (opened := _OPEN.search(text, position)) is not None:
+        parts.append(text[position : opened.start()])
+        reader = _Reader(text, opened.end())
+        try:
+            parts.append(reader.expression())
+        except _Wrong as wrong:
+            return TemplateProblem(wrong.offset, wrong.message)
+        position = reader.position
+    parts.append(text[position:])
+    found: list[Operand] = []
+    for part in parts:
+        if not isinstance(part, str):
+            _collect(part, found)
+    applied = [item for item in found if isinstance(item, Application)]
+    return Template(
+        text,
+        tuple(part for part in parts if part != ""),
+        frozenset(item.name for item in found if isinstance(item, Name)),
+        frozenset(item.name for item in applied if item.is_filter),
+        frozenset(item.name for item in applied if not item.is_filter),
+    )
 
 
-def _hole(source: str) -> Hole:
-    tokens: list[tuple[str, str]] = []
-    position = 0
-    stripped = source.rstrip()
-    while position < len(stripped):
-        match = _TOKEN.match(stripped, position)
-        if match is None:
-            raise TemplateError(f"`{{{{{source}}}}}` cannot be read at `{stripped[position:].strip()}`")
-        tokens.append((match.lastgroup or "", match[match.lastgroup or ""]))
-        position = match.end()
-    if not tokens:
-        raise TemplateError("`{{ }}` is empty")
-    kind, value = tokens.pop(0)
-    taken: Reference | FunctionCall | str
-    if kind == "text":
-        taken = _unquote(value)
-    elif kind != "name":
-        raise TemplateError(f"`{{{{{source}}}}}` must begin with a name or a text")
-    elif tokens and tokens[0] == ("mark", "("):
-        taken = FunctionCall(value, tuple(_arguments(tokens, source)))
-    else:
-        taken = Reference(value)
-    filters: list[tuple[str, tuple[str | int, ...]]] = []
-    while tokens:
-        if tokens.pop(0) != ("mark", "|") or not tokens or tokens[0][0] != "name":
-            raise TemplateError(f"`{{{{{source}}}}}`: a filter is written `| name`")
-        name = tokens.pop(0)[1]
-        if name not in FILTERS:
-            raise TemplateError(f"unknown filter `{name}`; there are {', '.join(sorted(FILTERS))}")
-        arguments = tuple(_arguments(tokens, source)) if tokens and tokens[0] == ("mark", "(") else ()
-        if any(isinstance(a, Reference) for a in arguments):
-            raise TemplateError(f"`{{{{{source}}}}}`: a filter takes texts and numbers only")
-        filters.append((name, tuple(a for a in arguments if not isinstance(a, Reference))))
-    return Hole(taken, tuple(filters))
+def _collect(operand: Operand, found: list[Operand]) -> None:
+    found.append(operand)
+    if isinstance(operand, Application):
+        for inner in operand.arguments:
+            _collect(inner, found)
 
 
-def _arguments(tokens: list[tuple[str, str]], source: str) -> list[Reference | str | int]:
-    tokens.pop(0)
-    found: list[Reference | str | int] = []
-    while tokens:
-        kind, value = tokens.pop(0)
-        if (kind, value) == ("mark", ")"):
-            return found
-        if (kind, value) == ("mark", ","):
-            continue
-        if kind == "name":
-            found.append(Reference(value))
-        elif kind == "text":
-            found.append(_unquote(value))
-        elif kind == "number":
-            found.append(int(value))
-        else:
-            break
-    raise TemplateError(f"`{{{{{source}}}}}`: a bracket is not closed")
+class _Wrong(Exception):
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.offset, self.message = offset, message
 
 
-def _unquote(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1])
+class _Reader:
+    """Reads one expression from just behind `{{` to behind `}}`."""
+
+    def __init__(self, text: str, position: int) -> None:
+        self._text = text
+        self.position = position
+        self._opened = position - 2
+
+    def _peek(self) -> re.Match[str] | None:
+        return _TOKEN.match(self._text, self.position)
+
+    def _take(self) -> re.Match[str]:
+        token = self._peek()
+        if token is None:
+            if self._text.find("}}", self.position) < 0:
+                raise _Wrong(self._opened, "`{{` without `}}`")
+            where = self._skip_space()
+            raise _Wrong(where, f"unexpected {self._text[where : where + 1]!r} in a template")
+        self.position = token.end()
+        return token
+
+    def _skip_space(self) -> int:
+        where = self.position
+        while where < len(self._text) and self._text[where].isspace():
+            where += 1
+        return where
+
+    def _mark(self, mark: str) -> bool:
+        token = self._peek()
+        if token is not None and token["mark"] == mark:
+            self.position = token.end()
+            return True
+        return False
+
+    def expression(self) -> Operand:
+        value = self._operand()
+        while self._mark("|"):
+            token = self._take()
+            name = token["name"]
+            if name is None:
+                raise _Wrong(token.start(), "a filter's name must follow `|`")
+            if name not in FILTERS:
+                raise _Wrong(token.end() - len(name), f"unknown filter {name!r}{nearest(name, FILTERS)}")
+            value = Application(name, (value, *(self._arguments() if self._mark("(") else ())), True)
+        if not self._mark("}}"):
+            where = self._take()
+            raise _Wrong(where.start(), "expected `|` or `}}`")
+        return value
+
+    def _operand(self) -> Operand:
+        token = self._take()
+        if token["text"] is not None:
+            return Literal(re.sub(r"\\(.)", r"\1", token["text"][1:-1], flags=re.DOTALL))
+        if token["number"] is not None:
+            return Literal(token["number"])
+        if token["name"] is None:
+            raise _Wrong(token.start(), "expected a name, a function or a quoted text")
+        if self._mark("("):
+            return Application(token["name"], self._arguments(), False)
+        return Name(token["name"])
+
+    def _arguments(self) -> tuple[Operand, ...]:
+        arguments: list[Operand] = []
+        if self._mark(")"):
+            return ()
+        while True:
+            arguments.append(self._operand())
+            if self._mark(")"):
+                return tuple(arguments)
+            if not self._mark(","):
+                raise _Wrong(self.position, "expected `,` or `)`")
 
 
-def render(text: str, names: Mapping[str, Any], functions: Mapping[str, Callable[..., str]]) -> str:
-    """Put values into a template. `names` may nest ("stack.ignore" looks into `stack`). Raises TemplateError."""
-    out = []
-    for part in parse(text).parts:
-        out.append(part if isinstance(part, str) else _value(part, names, functions))
-    return "".join(out)
+def render(
+    template: Template | str, names: Mapping[str, Any], functions: Mapping[str, Callable[..., str]] | None = None
+) -> str:
+    """Fill in a template. Raises UndefinedError for a name or function that is not given.
 
-
-def _value(hole: Hole, names: Mapping[str, Any], functions: Mapping[str, Callable[..., str]]) -> str:
-    source = hole.source
-    if isinstance(source, Reference):
-        value = as_text(lookup(source.name, names))
-    elif isinstance(source, FunctionCall):
-        if source.name not in functions:
-            raise TemplateError(f"unknown function `{source.name}`")
-        given = [lookup(a.name, names) if isinstance(a, Reference) else a for a in source.arguments]
-        value = functions[source.name](*given)
-    else:
-        value = source
-    for name, arguments in hole.filters:
-        value = FILTERS[name](value, *arguments)
-    return value
-
-
-def lookup(name: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of a name, looking into mappings at each dot. Raises TemplateError when it is not defined."""
-    if name in names:
-        return names[name]
-    head, _, rest = name.partition(".")
-    inner = names.get(head)
-    if rest and isinstance(inner, Mapping):
-        return lookup(rest, inner)
-    raise TemplateError(f"`{name}` is not defined here")
+    Lists are joined by ", ", None is nothing. A fact that no stack of this root defines (`stack.…`) is nothing too.
+    """
+    if isinstance(template, str):
+        if "{{" not in template:
+            return template
+        parsed = parse(template)
+        if isinstance(parsed, TemplateProblem):
+            raise UndefinedError(f"{parsed.message} in {template!r}")
+        template = parsed
+    return "".join(
+        part if isinstance(part, str) else as_text(_value(part, names, functions or {})) for part in template.parts
+    )
 
 
 def as_text(value: Any) -> str:
-    """Return a value as text: lists joined by ", ", flags in lower case, nothing for None."""
+    """Write a value as a template shows it."""
+    if isinstance(value, str):
+        return value
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -241,3 +224,110 @@ def as_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(as_text(item) for item in value)
     return str(value)
+
+
+def _value(operand: Operand, names: Mapping[str, Any], functions: Mapping[str, Callable[..., str]]) -> Any:
+    if isinstance(operand, Literal):
+        return operand.text
+    if isinstance(operand, Name):
+        return _named(operand.name, names)
+    arguments = [as_text(_value(inner, names, functions)) for inner in operand.arguments]
+    if operand.is_filter:
+        if operand.name == "relative" and len(arguments) == 1:
+            arguments.append(as_text(names.get("root", "")))
+        return FILTERS[operand.name](*arguments)
+    if operand.name not in functions:
+        raise UndefinedError(f"unknown function {operand.name!r}")
+    return functions[operand.name](*arguments)
+
+
+def _named(dotted: str, names: Mapping[str, Any]) -> Any:
+    if dotted in names:
+        return names[dotted]
+    value: Any = names
+    for name in dotted.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            if dotted.startswith("stack."):
+                return None
+            raise UndefinedError(f"unknown name {dotted!r}")
+        value = value[name]
+    return value
+
+
+def nearest(word: str, known: Mapping[str, Any] | frozenset[str] | tuple[str, ...] | list[str]) -> str:
+    """Return `; did you mean "…"?` for a misspelt word, "" when nothing known is near."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, sorted(known), 1, 0.6)
+    if not close:
+        lowered = {name.lower(): name for name in sorted(known)}
+        close = [lowered[word.lower()]] if word.lower() in lowered else []
+    return f'; did you mean "{close[0]}"?' if close else ""
+
+
+# Filters -------------------------------------------------------------------------------------------------------------
+
+_BOUNDARY = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
+
+
+def _words(text: str) -> list[str]:
+    """Cut a name into words at `_`, `-`, dots and spaces and where lower case turns to upper case."""
+    return [word for word in _BOUNDARY.split(text) if word]
+
+
+def _upper_snake(text: str) -> str:
+    """Make the name of an environment variable; "" when the text has letters that none can have."""
+    if not text.isascii():
+        return ""
+    name = "_".join(_words(text)).upper()
+    return name if re.fullmatch(r"[A-Z][A-Z0-9_]*", name) else ""
+
+
+def _snake(text: str) -> str:
+    return "_".join(_words(text)).lower()
+
+
+def _camel(text: str) -> str:
+    words = [word.lower() for word in _words(text)]
+    return "".join([*words[:1], *(word.capitalize() for word in words[1:])])
+
+
+def _quoted(text: str) -> str:
+    """Write a string literal; JSON's own form is one in JavaScript, TypeScript and Python alike."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _strip_ext(text: str) -> str:
+    return posixpath.splitext(text)[0]
+
+
+def _relative(text: str, base: str = "") -> str:
+    return posixpath.relpath(text, base or ".")
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "upper_snake": _upper_snake,
+    "snake": _snake,
+    "camel": _camel,
+    "lower": str.lower,
+    "basename": posixpath.basename,
+    "dirname": posixpath.dirname,
+    "json": _quoted,
+    "quoted": _quoted,
+    "strip_ext": _strip_ext,
+    "relative": _relative,
+}
+"""The closed set of filters. Each takes the text and its arguments; `relative` alone has one (a folder)."""
+
+FILTER_DOCS: Mapping[str, str] = {
+    "upper_snake": "`dbPassword` → `DB_PASSWORD`; nothing when no environment variable can be called so.",
+    "snake": "`dbPassword` → `db_password`.",
+    "camel": "`db_password` → `dbPassword`.",
+    "lower": "Lower case.",
+    "basename": "The last segment of a path.",
+    "dirname": "A path without its last segment.",
+    "json": "The text as a JSON string, with its quotes.",
+    "quoted": "The text as a string literal of the file's language.",
+    "strip_ext": "A path without its last suffix.",
+    "relative": "A path relative to a folder: `relative(dir)`; without an argument, to the root.",
+}
