@@ -65,6 +65,7 @@ class Situation:
     rulebook: Rulebook
     values: Mapping[str, Any] = field(default_factory=dict)
     no_install: bool = False
+    origin: Facts | None = None  # the facts before the first step of this fix; None while no step was planned
 
 
 @dataclass(frozen=True)
