@@ -254,7 +254,8 @@ def _finding(
         path = root.join(check.at)
     line = column = end_line = end_column = None
     span = match.row.span if match.row else None
-    text = facts.text(path) if path and span is not None else None
+    file = facts.file(path) if path and span is not None else None
+    text = file.shown if file else None
     if text is not None and span is not None:
         line, column = text.lines.position(span[0])
         end_line, end_column = text.lines.position(span[1])

@@ -67,6 +67,13 @@ class SourceFile:
         return Text.decode(self.data)
 
     @cached_property
+    def shown(self) -> Text | None:
+        """The text for looking only: Latin-1 where the bytes are text but not UTF-8. Never edited, None for binaries."""
+        if self.text is None and b"\0" not in self.data[:8000]:
+            return Text(self.data.decode("latin-1"))
+        return self.text
+
+    @cached_property
     def kind(self) -> FileClass:
         return self.memo.get("class", f"{self.path}\0{self.digest}", lambda: classify(self.path, self.data))
 
@@ -188,7 +195,7 @@ class Project:
             file.kind.test or file.kind.vendored or file.kind.generated or file.kind.minified
         ):
             return ()
-        if file.text is None:
+        if (file.shown if relation.any_encoding else file.text) is None:
             return ()
         key = f"{path}\0{file.digest}"
         rows = self.memo.get(

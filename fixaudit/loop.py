@@ -59,7 +59,8 @@ class Progress:
 class Effects:
     """The loop's only ways to the outside. The defaults have no effect at all: a dry run."""
 
-    keep: Callable[[Rule, Sequence[FileChange], ChangeSet, str], None] = lambda *_: None
+    keep: Callable[[Rule, Sequence[FileChange], ChangeSet, str], Reason | None] = lambda *_: None
+    """Write a verified change; a reason means that nothing was written (a read-only file, a link)."""
     dirty: Callable[[ChangeSet, Snapshot], Reason | None] = lambda *_: None
     update_lock: Callable[[LockUpdate, Snapshot], bytes | str] = lambda update, _: "installing is switched off"
     agent: Callable[[Assignment], Proposal] | None = None
@@ -371,7 +372,9 @@ class _Run:
     ) -> None:
         """Write a verified change and move on to its tree."""
         changes = overlay.changes_since(self.overlay, change.paths())
-        self.effects.keep(rule, changes, change, title)
+        if (reason := self.effects.keep(rule, changes, change, title)) is not None:
+            self.close(issue, reason)
+            return
         resolved = self.tracker.follow(self.now, after, change)
         self.now, self.overlay = after, overlay
         self._note_subjects(after)

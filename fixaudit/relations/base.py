@@ -109,7 +109,8 @@ class Option:
 class FileRelation:
     """Rows of one file. `literals`: a file that holds none of these byte strings has no rows (empty: read always).
 
-    `programs_only`: test, vendored, generated and minified files are left out.
+    `programs_only`: test, vendored, generated and minified files are left out. `any_encoding`: files that are text but
+    not UTF-8 are read, too (through `SourceFile.shown`).
     """
 
     name: str
@@ -119,6 +120,7 @@ class FileRelation:
     languages: tuple[str, ...] = ()  # empty: every text file
     literals: tuple[bytes, ...] = ()
     programs_only: bool = True
+    any_encoding: bool = False
     version: int = 1  # part of the cache key: raise it when rows change for equal input
     nested: tuple[str, ...] = ()
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -305,7 +307,9 @@ def _is(value: Value, wanted: Any) -> Truth:
         elif value.kind in ("env", "template", "call"):
             answers.append(Truth.NO)
         else:
-            answers.append(Truth.of(value.kind in ("string", "number", "boolean") and _equal(literal_of(value), choice)))
+            answers.append(
+                Truth.of(value.kind in ("string", "number", "boolean") and _equal(literal_of(value), choice))
+            )
     return disjunction(answers)
 
 
