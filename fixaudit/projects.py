@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from fixaudit.text import byte_key
 
@@ -82,7 +83,7 @@ VENDOR_PARENTS = frozenset(
 """`vendor/` is a copy of others' code at the top of the tree and in asset folders. Elsewhere it is a word of the
 trade (a shop's `src/vendor/vendor.service.ts`) and the project's own code."""
 GENERATED_FOLDERS = frozenset(
-    {"__generated__", ".next", ".nuxt", ".output", ".svelte-kit", ".parcel-cache", ".turbo", ".vercel", "coverage"}
+    {"__generated__", ".next", ".nuxt", ".output", ".svelte-kit", ".parcel-cache", ".turbo", ".vercel"}
     | {"htmlcov", "storybook-static", "__pycache__", ".docusaurus", ".angular", ".eggs", ".serverless", "cdk.out"}
 )
 OUTPUT_FOLDERS = frozenset({"build", "out", "output", "release", "public", "static", "www", "_build"})
@@ -156,7 +157,7 @@ def _folders(folder: str) -> tuple[bool, bool, bool, bool, str | None]:
     return (
         not present.isdisjoint(TEST_FOLDERS),
         vendor or not present.isdisjoint(VENDORED_FOLDERS),
-        not present.isdisjoint(GENERATED_FOLDERS) or ("build", "lib") in zip(segments, segments[1:], strict=False),
+        not present.isdisjoint(GENERATED_FOLDERS) or ("build", "lib") in pairwise(segments),
         not present.isdisjoint(EXAMPLE_FOLDERS),
         output,
     )
