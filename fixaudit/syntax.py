@@ -255,7 +255,8 @@ def compile_matcher(rule: Mapping[str, Any], language: str) -> Matcher | tuple[P
             configs[grammar] = usable
     if not configs:
         return tuple(Problem(p.path[len(prefix) :], p.message) for p in problems)
-    single, many = set(), set()
+    single: set[str] = set()
+    many: set[str] = set()
     for _, text in _strings(config):
         for dollars, name in _METAVARIABLE.findall(text):
             (single if dollars == "$" else many).add(name)
@@ -340,7 +341,8 @@ def _refusal(config: Mapping[str, Any], grammar: str) -> str | None:
     from ast_grep_py import SgRoot
 
     try:
-        SgRoot("", grammar).root().find_all(dict(config))
+        root: Node = SgRoot("", grammar).root()
+        root.find_all(dict(config))
     except Exception as error:  # noqa: BLE001 - the library raises bare `Exception` for an unknown key
         # The message carries a Rust backtrace behind its first lines.
         text = str(error).split("Stack backtrace")[0]

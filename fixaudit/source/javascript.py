@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from fixaudit import syntax
 from fixaudit.source import ir
-from fixaudit.source.javascript_statements import StatementReader
+from fixaudit.source.javascript_program import ProgramReader
 
 
 def parse_javascript(content: str, language: str) -> ir.Module:
@@ -26,8 +26,9 @@ def parse_javascript(content: str, language: str) -> ir.Module:
     if language not in ("javascript", "typescript", "tsx"):
         raise ValueError(f"not a JavaScript language: {language!r}")
     tree = syntax.parse(content, language)
-    reader = StatementReader(content)
-    body = reader.read_program(tree.root)
+    reader = ProgramReader(content)
+    damage = tree.damage()
+    body = reader.read_program(tree.root, tree.nodes("ERROR") if damage else [])
     system = _system(reader)
     strict = system == "esm" or language != "javascript"
     return ir.Module(
@@ -39,12 +40,12 @@ def parse_javascript(content: str, language: str) -> ir.Module:
         tuple(reader.exports),
         _comments(tree),
         system,
-        tuple(sorted({*tree.damage(), *reader.damage})),
+        tuple(sorted({*damage, *reader.damage})),
         strict or any(s.kind == "directive" and _text(s.value) == "use strict" for s in body),
     )
 
 
-def _system(reader: StatementReader) -> str:
+def _system(reader: ProgramReader) -> str:
     if reader.is_esm or reader.uses_import_meta:
         return "esm"
     return "commonjs" if reader.uses_require or reader.exports else "none"

@@ -13,14 +13,15 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fixaudit.source import ir
-from fixaudit.source.javascript_expressions import MAX_DEPTH, TYPES, ExpressionReader, Guards
+from fixaudit.source.javascript_composites import CompositeReader
+from fixaudit.source.javascript_leaves import MAX_DEPTH, TYPES, Guards
 from fixaudit.syntax import Node, span_of
 
 _WRAPPED = ("parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression")
 _PATTERNS = ("object_pattern", "array_pattern")
 
 
-class DefinitionReader(ExpressionReader):
+class DefinitionReader(CompositeReader):
     """Add targets, functions and classes to expressions."""
 
     def __init__(self, content: str) -> None:
@@ -162,9 +163,7 @@ class DefinitionReader(ExpressionReader):
 
     # Functions ---------------------------------------------------------------------------------------------------
 
-    def read_function(
-        self, node: Node, owner: int | None = None, decorators: tuple[ir.Expr, ...] = ()
-    ) -> int:
+    def read_function(self, node: Node, owner: int | None = None, decorators: tuple[ir.Expr, ...] = ()) -> int:
         index = len(self.functions)
         self.functions.append(None)
         if self.depth > MAX_DEPTH // 3:

@@ -69,7 +69,9 @@ def esm_imports(
                                 if specifier.kind() == "import_specifier" and (name := specifier.field("name"))
                             ]
                 if not found:
-                    found.append(ir.Import(statement, module, "*", None, "import", type_only, None, guards, statement, scope))
+                    found.append(
+                        ir.Import(statement, module, "*", None, "import", type_only, None, guards, statement, scope)
+                    )
                 return found
     if module is not None:
         found.append(ir.Import(statement, module, "*", None, "import", False, None, guards, statement, scope))
@@ -126,9 +128,7 @@ def required(value: ir.Expr | None, calls: dict[ir.Span, str]) -> tuple[ir.Call,
                 return None
 
 
-def cjs_imports(
-    statement: ir.Statement, requires: list[tuple[ir.Call, str]], scope: int | None
-) -> Iterator[ir.Import]:
+def cjs_imports(statement: ir.Statement, requires: list[tuple[ir.Call, str]], scope: int | None) -> Iterator[ir.Import]:
     """Yield the imports that a statement makes by `require("x")` or `import("x")`."""
     calls = {call.span: form for call, form in requires}
     source = required(statement.value, calls) if statement.kind in ("declare", "assign") else None
