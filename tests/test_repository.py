@@ -24,7 +24,17 @@ from fixaudit.repository import (
     untrack,
     working_tree,
 )
-from fixaudit.snapshot import EXECUTABLE, LINK, REGULAR, FileState, MemorySnapshot, Snapshot, WorkingTree, digest_of
+from fixaudit.snapshot import (
+    EXECUTABLE,
+    LINK,
+    REGULAR,
+    FileState,
+    MemorySnapshot,
+    Snapshot,
+    UnreadableError,
+    WorkingTree,
+    digest_of,
+)
 
 ODD = [
     "with space.js",
@@ -274,6 +284,16 @@ def test_sparse_and_shallow_checkout(top: Path, tmp_path: Path) -> None:
     assert tree(sparse).tracked == {".gitignore", "a.js", "api/b.js"}
     assert index_snapshot(repository).read("a.js") == b"a\n"
     assert dirty_paths(repository, tree(sparse), ["api/b.js"]) == {}
+
+
+def test_partial_clone_fetches_nothing(top: Path, tmp_path: Path) -> None:
+    sh(top, "git", "config", "uploadpack.allowFilter", "true")
+    sh(tmp_path, "git", "clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{top}", "partial")
+    head = ref_snapshot(found(tmp_path / "partial"), "HEAD")
+    assert head.paths() == (".gitignore", "a.js", "api/b.js")
+    for path in ("a.js", "api/b.js"):
+        with pytest.raises(UnreadableError, match="not in the object store"):
+            head.read(path)
 
 
 def test_index_and_ref_are_independent_of_the_disk(top: Path) -> None:

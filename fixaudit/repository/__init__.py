@@ -6,6 +6,7 @@ Nothing of the user's is ever run or changed by reading; see `git` for how that 
 from fixaudit.repository.dirty import Dirt, dirty_paths
 from fixaudit.repository.discover import Head, Repository, find_repository, require_writable
 from fixaudit.repository.ignore import ignore_query
+from fixaudit.repository.merge import merge_texts
 from fixaudit.repository.trees import (
     Entry,
     GitTree,
@@ -30,6 +31,7 @@ __all__ = [
     "ignore_query",
     "index_entries",
     "index_snapshot",
+    "merge_texts",
     "ref_snapshot",
     "require_writable",
     "staged_paths",

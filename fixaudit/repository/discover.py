@@ -7,7 +7,7 @@ Reading never needs a state; writing asks `require_writable` first.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -68,6 +68,10 @@ class Repository:
         """Return `root` relative to the top, "" or with a final slash. Raises ValueError when it is outside."""
         relative = root.resolve().relative_to(self.top).as_posix()
         return "" if relative == "." else f"{relative}/"
+
+    def with_own_index(self) -> Repository:
+        """Return this repository outside of any hook: writing is never meant for a hook's temporary index."""
+        return replace(self, index_file=self.git_dir / "index", in_hook=False)
 
     def read_environment(self) -> dict[str, str]:
         """Return the variables by which git reads the index that is being committed."""

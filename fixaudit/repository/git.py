@@ -13,6 +13,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -138,6 +139,8 @@ class Objects:
         self._process.stdin.flush()
         header = source.readline().split()
         if len(header) != 3:
+            if not header:  # git gives up where a partial clone would have to fetch; the next question starts anew
+                self.close()
             return None
         data = source.read(int(header[2]))
         source.read(1)
@@ -147,7 +150,8 @@ class Objects:
         """End the process; a later `read` starts another."""
         if self._process is not None and self._owner == os.getpid():
             process = self._process.proc
-            process.stdin.close()
+            with suppress(BrokenPipeError):
+                process.stdin.close()
             process.wait()
             process.stdout.close()
             process.stderr.close()

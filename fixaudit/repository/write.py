@@ -29,19 +29,21 @@ class IndexEntries:
 
     def read(self, paths: Sequence[str]) -> dict[str, str | None]:
         """Return "mode oid" of each path, or None where the index has no such file."""
-        entries = index_entries(self.repository, self.root)
+        entries = index_entries(self.repository.with_own_index(), self.root)
         return {path: f"{e.mode} {e.oid}" if (e := entries.get(path)) else None for path in paths}
 
     def remove(self, paths: Sequence[str]) -> None:
         """Take paths out of the index. Raises ConflictError when the user has something staged there."""
         require_writable(self.repository)
-        _refuse_staged(self.repository, self.root, paths)
-        _update(self.repository, self.root, self.repository.index_file, dict.fromkeys(paths))
+        repository = self.repository.with_own_index()
+        _refuse_staged(repository, self.root, paths)
+        _update(repository, self.root, repository.index_file, dict.fromkeys(paths))
 
     def restore(self, entries: Mapping[str, str]) -> None:
         """Put entries ("mode oid") back."""
         values = {path: Entry(*value.split(" ")) for path, value in entries.items()}
-        _update(self.repository, self.root, self.repository.index_file, values)
+        repository = self.repository.with_own_index()
+        _update(repository, self.root, repository.index_file, values)
 
 
 def untrack(repository: Repository, root: Path, paths: Sequence[str]) -> dict[str, str]:
@@ -74,7 +76,7 @@ def commit(
     """
     require_writable(repository)
     paths = [*files, *untracked]
-    fresh = Repository(repository.top, repository.git_dir, repository.common_dir, repository.git_dir / "index")
+    fresh = repository.with_own_index()  # also reads HEAD again
     # An untracked path is already gone from the index: its staged deletion is ours.
     _refuse_staged(fresh, root, [path for path in files if path not in untracked])
     _refuse_filters(fresh, root, list(files))
