@@ -105,7 +105,7 @@ _GENERATED_NAME = re.compile(
 _MINIFIED_NAME = re.compile(r".*[.-]min\.(?:js|mjs|cjs|css)")
 _SHEBANG = re.compile(rb"#!.*?\b(?:(node|nodejs|bun)|(python[\d.]*)|(deno|ts-node|tsx))\b")
 _GENERATED_HEAD = re.compile(
-    rb"(?mi)^[ \t]*(?:#+|//+|/\*+|\*|<!--|\"\"\"|''')?[ \t!*=-]*"
+    rb"(?mi)^[ \t]{0,40}(?:#{1,9}|/{2,9}|/\*{1,9}|\*|<!--|\"\"\"|''')?[ \t!*=-]{0,40}"
     rb"(?:(?:this file is )?@generated\b(?!-)"
     rb"|(?:this (?:file|code|module|document) (?:was|is|has been) )?auto(?:matically)?[- ]?generated\b[^\n]*"
     rb"(?:do not (?:edit|modify|change|touch)|by\b|file\b|code\b)"

@@ -17,7 +17,7 @@ from fixaudit.secrets.names import credential_kind
 from fixaudit.secrets.pairs import has_hint, is_aws_secret, is_credential_value, pairs
 from fixaudit.secrets.providers import Hit, provider_hits
 from fixaudit.secrets.uris import uri_hits
-from fixaudit.secrets.values import is_password
+from fixaudit.secrets.values import is_key, is_password
 from fixaudit.source import ir
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _named(place: program.Place, content: str) -> Found | None:
     inner = _inner(node.span, content)
     value = node.value
     name, name_span = place.name, place.name_span
-    asked = credential_kind(name) if name else None
+    asked = "password" if place.password else credential_kind(name) if name else None
     if asked is None and place.env_key:
         name, name_span, asked = place.env_key, None, credential_kind(place.env_key)
     if asked is None or name is None or value == name:
@@ -167,40 +167,40 @@ def _basic(place: program.Place, content: str) -> Found | None:
     return Found((end - len(password), end), "basic_auth", "high", "part", None, place)
 
 
-_NAMED_LITERAL = re.compile(rb"[\w$.-]{0,60}[^\n]{0,160}?(?:\n[^\n]{0,160}?)?([\"'`])((?:(?!\1)[^\s\\]|\\.){7,512})\1")
-_HINTS = (
-    b"pass",
-    b"pwd",
-    b"secret",
-    b"token",
-    b"key",
-    b"auth",
-    b"basic ",
-    b"bearer",
-    b"_pw",
-    b"jwt",
-    b"hmac",
-    b"cookieparser",
-)
+_LITERAL = re.compile(rb"([\"'`])((?:(?!\1)[^\s\\]|\\.){7,512})\1")
+_HINTS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"bearer", b"_pw", b"_pat")
+_CALLS = (b"basic ", b"jwt", b"createhmac", b"cookieparser")
+_WINDOW = 400
 
 
 def _has_candidate(data: bytes) -> bool:
-    """Say whether a literal of some variety follows a credential's word soon: only then is the program parsed."""
+    """Say whether a credential-shaped literal follows a credential's name soon: only then is the program parsed."""
     lowered = data.lower()
-    for hint in _HINTS:
+    for hint in (*_HINTS, *_CALLS):
         position = lowered.find(hint)
         while position >= 0:
-            window = data[position : position + 400]
-            if any(_is_varied(match[2]) for match in _NAMED_LITERAL.finditer(window)):
-                return True
-            position = lowered.find(hint, position + len(hint))
+            end = position + len(hint)
+            if hint in _CALLS or _is_named(data, position, end):
+                for match in _LITERAL.finditer(data, end, end + _WINDOW):
+                    value = match[2].decode("utf-8", "replace")
+                    if is_key(value) or is_password(value):
+                        return True
+            position = lowered.find(hint, end)
     return False
 
 
-def _is_varied(value: bytes) -> bool:
-    return any(48 <= byte <= 57 for byte in value) or (
-        any(byte in b"!@#$%^&*+~" for byte in value[1:-1]) or (len(value) >= 24 and not value.islower())
-    )
+def _is_named(data: bytes, start: int, end: int) -> bool:
+    """Say whether the identifier around a hint names a credential."""
+    left, right = start, end
+    while left > 0 and start - left < 80 and _is_word(data[left - 1]):
+        left -= 1
+    while right < len(data) and right - end < 80 and _is_word(data[right]):
+        right += 1
+    return credential_kind(data[left:right].decode("utf-8", "replace")) is not None
+
+
+def _is_word(byte: int) -> bool:
+    return byte >= 128 or 48 <= byte <= 57 or 65 <= byte <= 90 or 97 <= byte <= 122 or byte in b"_-"
 
 
 def _in_text(file: SourceFile, content: str, hits: list[Hit], kind: Kind) -> list[Found]:

@@ -58,6 +58,7 @@ _CI = re.compile(
     r"(?:.+/)?(?:\.github/(?:workflows|actions)/.+|\.circleci/.+|\.gitlab-ci[^/]*\.ya?ml|\.travis\.yml"
     r"|azure-pipelines[^/]*\.ya?ml|bitbucket-pipelines\.yml|\.drone\.ya?ml|\.buildkite/.+|appveyor\.yml|\.?woodpecker.*\.ya?ml|Jenkinsfile[^/]*)"
 )
+_MADE_UP = re.compile(r"[.-](?:stories|story|mocks?|fixtures?|fakes?)\.[^.]+$")
 _TRANSLATIONS = re.compile(r"(?:^|/)(?:i18n|locales?|lang|langs|languages?|translations?|l10n|messages|intl)(?:/|$)")
 
 
@@ -69,7 +70,7 @@ def kind_of(path: str, file_class: FileClass) -> Kind:
     suffix = dot + last if stem or last in ("npmrc", "pypirc", "netrc") else ""
     if lower in _LOCKFILES:
         return Kind.LOCKFILE
-    if file_class.test:
+    if file_class.test or _MADE_UP.search(lower):
         return Kind.TEST
     if file_class.vendored or file_class.generated or file_class.minified:
         return Kind.BUNDLE

@@ -9,7 +9,7 @@ This module must not know of credentials' shapes or of files.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fixaudit.source import ir
 from fixaudit.source.ir import Span
@@ -34,6 +34,7 @@ class Place:
     env_key: str | None = None
     fixed: bool = False
     basic: bool = False  # it is encoded for HTTP Basic authentication: "user:password"
+    password: bool = False  # it is the second of `auth=("user", "password")`
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,12 @@ class _Binding:
     env_key: str | None = None
     fixed: bool = False
     basic: bool = False
+    password: bool = False
 
     def place(self, node: ir.Literal | ir.Template, form: str) -> Place:
         return Place(
             node, form, self.name, self.name_span, self.statement, self.target, self.annotation, self.fallback,
-            self.env_key, self.fixed, self.basic,
+            self.env_key, self.fixed, self.basic, self.password,
         )  # fmt: skip
 
 
@@ -131,7 +133,8 @@ class _Reader:
                 # `auth=("user", "password")`: the second of a pair is the password.
                 pair = at.name == "auth" and len(items) == 2
                 for index, item in enumerate(items):
-                    yield from self.expression(item, at if pair and index == 1 else nothing)
+                    second = replace(at, password=True) if pair and index == 1 else nothing
+                    yield from self.expression(item, second)
             case ir.Call():
                 yield from self._call(node, nothing)
             case _:
