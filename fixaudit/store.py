@@ -33,7 +33,7 @@ class ProjectState:
     cache: Path
 
     @property
-    def journal(self) -> Path:
+    def journal_path(self) -> Path:
         return self.state / "journal.jsonl"
 
     @cached_property

@@ -155,8 +155,9 @@ def test_broken_repository(top: Path) -> None:
         find_repository(top / "sub")
 
 
-def test_working_tree_that_is_elsewhere(top: Path, tmp_path: Path) -> None:
-    sh(top, "git", "config", "core.worktree", str(tmp_path / "home"))
+@pytest.mark.parametrize("where", ["home", "."])
+def test_working_tree_that_is_elsewhere(where: str, top: Path, tmp_path: Path) -> None:
+    sh(top, "git", "config", "core.worktree", str(tmp_path / where))
     with pytest.raises(RepositoryError, match="working tree is elsewhere"):
         find_repository(top)
 
@@ -169,6 +170,17 @@ def test_without_git(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     write(top, {"node_modules/x/index.js": b"", "venv/pyvenv.cfg": b"", "venv/lib/a.py": b""})
     (top / "loop").symlink_to(top)
     assert working_tree(top, None).paths() == (".gitignore", "a.js", "api/b.js", "loop")
+
+
+def test_a_git_of_the_projects_own_is_never_started(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for directory in ("bin", "node_modules/.bin"):
+        write(top, {f"{directory}/{name}": b"#!/bin/sh\ntouch ../mark\n" for name in ("git", "env")})
+        for name in ("git", "env"):
+            (top / directory / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"bin:{top}/node_modules/.bin::{os.environ['PATH']}")
+    monkeypatch.chdir(top)
+    assert "a.js" in tree(top).paths()
+    assert not (top.parent / "mark").exists()
 
 
 @pytest.mark.parametrize(
@@ -548,6 +560,18 @@ def test_commit_of_deletions_untracking_sub_directory_and_unborn_head(tmp_path: 
     commit(repository, root, {"a.js": None}, "second", untracked=["b.js"])
     assert status(top) == ["?? api/"]
     assert ref_snapshot(repository, "HEAD").paths() == ()
+
+
+def test_sha256_repository(tmp_path: Path) -> None:
+    top = tmp_path / "new"
+    sh(tmp_path, "git", "init", "-q", "--object-format=sha256", "new")
+    write(top, {"a.js": b"1", "b.js": b"2"})
+    repository = found(top)
+    assert staged_paths(repository) == {}
+    commit(repository, top, {"a.js": FileState(REGULAR, b"1"), "b.js": FileState(REGULAR, b"2")}, "first")
+    IndexEntries(repository, top).restore(untrack(repository, top, ["a.js"]))
+    assert status(top) == []
+    assert index_snapshot(repository).read("b.js") == b"2"
 
 
 def test_commit_on_detached_head_and_in_a_worktree(top: Path, tmp_path: Path) -> None:

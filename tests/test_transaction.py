@@ -7,11 +7,14 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fixaudit.errors import ConflictError, FixauditError
 from fixaudit.repository import IndexEntries, find_repository, merge_texts
@@ -188,6 +191,15 @@ def test_owner_is_kept(project: Project) -> None:
     project.apply(project.change("a", b"new"))
     info = (project.root / "a").stat()
     assert (info.st_uid, info.st_gid) == (1234, 4321)
+
+
+def test_file_systems_without_hard_links(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*arguments: Any, **options: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    project.apply(project.change("new", b"n"))
+    assert project.files() == {"new": (b"n", 0o644)}
 
 
 # Refusals -------------------------------------------------------------------------------------------------------------
@@ -524,6 +536,31 @@ def test_undo_of_a_whole_run(project: Project) -> None:
     assert project.files() == start
     assert project.undo_run() == ([], {})
     assert project.journal.written_digests() == {}
+
+
+CONTENTS = st.none() | st.sampled_from([b"", b"x\n", b"x\r\ny\r\n", b"\0"])
+FIXES = st.dictionaries(st.sampled_from(["a", "d/b", "d/e/c"]), CONTENTS, min_size=1)
+
+
+@settings(max_examples=12, deadline=None)
+@given(FIXES, st.lists(st.tuples(st.booleans(), FIXES), max_size=4))
+def test_undoing_every_run_gives_the_start_again(
+    start: dict[str, bytes | None], fixes: list[tuple[bool, dict[str, bytes | None]]]
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        project = Project(Path(directory))
+        for path, data in start.items():
+            if data is not None:
+                project.put(path, data, 0o640)
+        before = {path: value for path, value in project.files().items() if value[0] != b"<dir>"}
+        for new_run, files in fixes:
+            if new_run:
+                project.run = project.journal.new_run()
+            project.apply(*(project.change(path, data) for path, data in files.items()))
+        project.journal = project.reopened()
+        while project.journal.kept():
+            assert project.undo_run()[1] == {}
+        assert {path: value for path, value in project.files().items() if value[0] != b"<dir>"} == before
 
 
 def test_only_the_last_run_is_undone(project: Project) -> None:

@@ -110,7 +110,7 @@ def find_repository(start: Path) -> Repository | None:
     if len(lines) != len(asked):  # a directory name with a line break: ask one by one
         lines = [git.run(["rev-parse", question], start).line for question in asked]
     top, git_dir, common_dir = (Path(os.path.normpath(start / line)).resolve() for line in lines[1:])
-    if not start.is_relative_to(top):
+    if not (start.is_relative_to(top) and os.path.lexists(top / ".git")):
         # core.worktree in the repository's own configuration may name any directory of this machine.
         raise RepositoryError(f"the repository says that its working tree is elsewhere: {top}")
     index = _index_of_hook(top, git_dir)

@@ -68,9 +68,14 @@ class Output:
 
 
 def executable() -> str | None:
-    """Return the absolute path of git, or None when PATH has none."""
-    found = shutil.which("git")
-    return str(Path(found).absolute()) if found else None
+    """Return the absolute path of git, or None when PATH has none.
+
+    Relative entries of PATH, and the node_modules/.bin that `npm run` puts in front, belong to the audited project
+    and could hold a git of its own.
+    """
+    entries = [Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+    trusted = [str(entry) for entry in entries if entry.is_absolute() and "node_modules" not in entry.parts]
+    return shutil.which("git", path=os.pathsep.join(trusted)) if trusted else None
 
 
 def run(
@@ -165,7 +170,14 @@ def _command(arguments: Sequence[str], config: Mapping[str, str] | None, env: Ma
     options = [part for key, value in {**_SAFE, **(config or {})}.items() for part in ("-c", f"{key}={value}")]
     variables = scrubbed_environment({**_FIXED, **(env or {})}, keep=_KEPT)
     # GitPython hands the whole of os.environ down and can only add to it; env(1) starts git with exactly this.
-    return ["env", "-i", *(f"{name}={value}" for name, value in variables.items()), program, *options, *arguments]
+    return [
+        "/usr/bin/env",
+        "-i",
+        *(f"{name}={value}" for name, value in variables.items()),
+        program,
+        *options,
+        *arguments,
+    ]
 
 
 def _runner(cwd: Path) -> Any:
