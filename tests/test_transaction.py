@@ -498,6 +498,27 @@ def test_recovery_leaves_what_the_user_saved_after_the_crash(tmp_path: Path, mon
     assert project.files() == {**OLD, "a.js": (b"the user's", 0o600)}
 
 
+def test_recovery_needs_the_index_and_respects_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process dies after the files and before the index."""
+    project.put(".gitignore", b"")
+
+    def die(self: FakeIndex, paths: Sequence[str]) -> None:
+        os._exit(9)
+
+    pid = os.fork()
+    if pid == 0:
+        monkeypatch.setattr(FakeIndex, "remove", die)
+        project.apply(project.change(".gitignore", b".env\n"), untrack=[".env"], index=project.index)
+    os.waitpid(pid, 0)
+    assert project.read(".gitignore") == b".env\n"
+    with pytest.raises(FixauditError, match="index, which cannot be read"):
+        recover(project.root, project.reopened(), None)
+    project.index.refuses = True
+    assert recover(project.root, project.reopened(), project.index) == Recovered(rolled_back=(1,))
+    assert project.read(".gitignore") == b""
+    assert project.index.entries == {".env": "100644 abc"}
+
+
 def test_journal_with_a_torn_last_line(project: Project) -> None:
     project.put("a", b"1")
     project.fix("R", a=b"2")

@@ -1,8 +1,9 @@
 """Writing to the user's files: all of a change set or none, journalled, recoverable and undoable."""
 
 from fixaudit.transaction.journal import Journal, Transaction
+from fixaudit.transaction.recover import Index, Recovered, recover
 from fixaudit.transaction.undo import Undone, undo_rule, undo_run
-from fixaudit.transaction.write import Index, NotWritten, Recovered, Written, apply, recover
+from fixaudit.transaction.write import NotWritten, Written, apply
 
 __all__ = [
     "Index",

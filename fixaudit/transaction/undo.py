@@ -15,7 +15,8 @@ from pathlib import Path
 from fixaudit.snapshot import LINK, FileChange, FileState
 from fixaudit.transaction.disk import BlockedError, Disk, Found
 from fixaudit.transaction.journal import Journal, Step, Transaction, states
-from fixaudit.transaction.write import Index, NotWritten, Plan, write
+from fixaudit.transaction.recover import Index
+from fixaudit.transaction.write import NotWritten, Plan, write
 
 Merge = Callable[[bytes, bytes, bytes], bytes | None]
 """(current, base, other) → the text with both changes, or None where they meet (`repository.merge_texts`)."""

@@ -13,23 +13,13 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from fixaudit.errors import ConflictError, FixauditError
 from fixaudit.snapshot import EXECUTABLE, LINK, FileChange, FileState
 from fixaudit.text import byte_key
 from fixaudit.transaction.disk import BlockedError, ChangedError, Disk, Found, with_mode
-from fixaudit.transaction.journal import Image, Journal, Kind, Step, Transaction, states
-
-
-class Index(Protocol):
-    """The entries of the user's index that a change may take out or put back; an entry is an opaque word."""
-
-    def read(self, paths: Sequence[str]) -> dict[str, str | None]: ...
-
-    def remove(self, paths: Sequence[str]) -> None: ...
-
-    def restore(self, entries: Mapping[str, str]) -> None: ...
+from fixaudit.transaction.journal import Image, Journal, Kind, Step, Transaction
+from fixaudit.transaction.recover import Index, change_index, remove_emptied, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +98,8 @@ def write(root: Path, plan: Plan, journal: Journal, index: Index | None) -> Writ
         transaction = _announce(plan, seen, tuple(dict.fromkeys(directories)), journal)
         try:
             _carry_out(disk, transaction, plan, seen)
-            _change_index(transaction, index)
-            _remove_emptied(disk, transaction)
+            change_index(transaction, index)
+            remove_emptied(disk, transaction)
         except BaseException as error:
             _take_back(disk, transaction, journal, index, error)
             raise
@@ -197,28 +187,12 @@ def _stage(disk: Disk, step: Step, image: Image, state: FileState) -> None:
         disk.add_execute_bits(step.path, step.temporary)
 
 
-def _change_index(transaction: Transaction, index: Index | None) -> None:
-    """Do the index's part, always after the files; doing it twice changes nothing."""
-    if not transaction.untracked or index is None:
-        return
-    present = index.read(list(transaction.untracked))
-    if transaction.kind == "fix":
-        index.remove([path for path, entry in present.items() if entry is not None])
-    else:
-        index.restore({path: entry for path, entry in transaction.untracked.items() if present[path] is None})
-
-
-def _remove_emptied(disk: Disk, transaction: Transaction) -> None:
-    for directory in reversed(transaction.emptied):
-        disk.remove_directory(directory)
-
-
 def _take_back(
     disk: Disk, transaction: Transaction, journal: Journal, index: Index | None, error: BaseException
 ) -> None:
     """Undo a transaction that failed half-way, and raise what the command should stop with, if it is not `error`."""
     try:
-        conflicts = _settle(disk, transaction, journal, index)
+        conflicts = settle(disk, transaction, journal, index)
     except (OSError, FixauditError) as second:
         # The transaction stays open in the journal, so the next start tries again.
         raise FixauditError(
@@ -240,80 +214,3 @@ def _conflict(*paths: str) -> ConflictError:
         f"changed on disk while fixaudit was working: {', '.join(paths)}; it was left as it is",
         hint="run fixaudit again on the present content",
     )
-
-
-def _settle(disk: Disk, transaction: Transaction, journal: Journal, index: Index | None) -> list[str]:
-    """Bring every file back to its state before the transaction; return those that now hold something else."""
-    conflicts: list[str] = []
-    for step in reversed(transaction.steps):
-        disk.discard(step.path, step.temporary)
-        try:
-            found = disk.look(step.path)
-        except BlockedError:
-            conflicts.append(step.path)
-            continue
-        if step.is_before(found):
-            continue
-        if not step.is_after(found):
-            conflicts.append(step.path)
-        elif step.before is None:
-            assert found is not None
-            disk.remove(step.path, found)
-        else:
-            for directory in disk.missing_directories(step.path):
-                disk.make_directory(directory)
-            state = states(journal.store, [step.before])[step.before.oid]
-            disk.stage(step.path, step.temporary, state.data, step.before.permissions, step.before.owner)
-            disk.replace(step.path, step.temporary, found)
-        disk.sync(step.path)
-    for directory in reversed(transaction.directories):
-        disk.remove_directory(directory)
-    if transaction.kind == "fix" and transaction.untracked and index is not None:
-        present = index.read(list(transaction.untracked))
-        gone = {path: entry for path, entry in transaction.untracked.items() if present[path] is None}
-        if gone:
-            index.restore(gone)
-    return sorted(conflicts, key=byte_key)
-
-
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """What `recover` did: change sets finished, change sets taken back, files left because the user edited them."""
-
-    completed: tuple[int, ...] = ()
-    rolled_back: tuple[int, ...] = ()
-    conflicts: tuple[str, ...] = ()
-
-
-def recover(root: Path, journal: Journal, index: Index | None) -> Recovered:
-    """Finish or take back what an interrupted process left; call it under the run lock before anything else.
-
-    Decided by digest alone: all files complete means finish, anything else means back. A file that holds neither the
-    old nor the new content is the user's and stays. Doing it twice changes nothing.
-    """
-    completed: list[int] = []
-    rolled_back: list[int] = []
-    conflicts: list[str] = []
-    for transaction in journal.open():
-        with Disk(root) as disk:
-            for step in transaction.steps:
-                disk.discard(step.path, step.temporary)
-            if _is_complete(disk, transaction):
-                for step in transaction.steps:
-                    disk.sync(step.path)
-                _change_index(transaction, index)
-                _remove_emptied(disk, transaction)
-                journal.finish(transaction, "kept")
-                completed.append(transaction.id)
-            else:
-                conflicts += _settle(disk, transaction, journal, index)
-                journal.finish(transaction, "rolled back")
-                rolled_back.append(transaction.id)
-    return Recovered(tuple(completed), tuple(rolled_back), tuple(conflicts))
-
-
-def _is_complete(disk: Disk, transaction: Transaction) -> bool:
-    try:
-        return all(step.is_after(disk.look(step.path)) for step in transaction.steps)
-    except BlockedError:
-        return False
