@@ -1,0 +1,370 @@
+"""Follow a program the way it starts, and gather what happens to its applications.
+
+Contract: modules run once, imports first, functions where they are called with what they are called with; a loop runs
+once; what only runs under a condition is marked. Functions that nothing visible calls run last, with nothing known of
+their parameters, when they make an application or work on one. Nothing is executed: this reads syntax.
+What a call on an application means is said by `express` and `asgi`; this module knows no framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fixaudit.apps.model import Event, Owner, OwnerId
+from fixaudit.resolve.names import Resolver
+from fixaudit.resolve.things import Definition, Frame, Thing
+from fixaudit.source.ir import (
+    Call,
+    Class,
+    Expr,
+    FunctionRef,
+    Literal,
+    Logical,
+    Member,
+    Name,
+    Object,
+    Other,
+    Sequence,
+    Span,
+    Statement,
+    parts,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from fixaudit.apps.frameworks import Framework
+
+MAX_CALLS = 30_000
+"""Calls that are followed in one root; the largest program it was tried on needed fewer than a tenth."""
+
+MAX_DEPTH = 24
+
+CONDITIONAL_GUARDS = frozenset({"if", "else", "except", "switch", "while"})
+
+
+@dataclass
+class Machine:
+    """One run over the modules at `relevant`, in order. `owners` is the result."""
+
+    resolver: Resolver
+    relevant: tuple[str, ...]
+    frameworks: tuple[Framework, ...]
+    owners: dict[OwnerId, Owner] = field(default_factory=dict)
+    statement: Span = (0, 0)
+    conditional: int = 0
+    _started: set[str] = field(default_factory=set)
+    _entered: set[tuple[str, int]] = field(default_factory=set)
+    _stack: list[tuple[str, int]] = field(default_factory=list)
+    _calls: int = 0
+    _names: dict[tuple[str, Span], str] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Run every module, then the functions that nobody called."""
+        self._relevant = set(self.relevant)
+        for path in self.relevant:
+            self.module(path)
+        for path in self.relevant:
+            self._uncalled(path)
+
+    # Modules and statements
+
+    def module(self, path: str) -> None:
+        """Run a module once; modules that have nothing to do with applications are not run."""
+        if path in self._started or path not in self._relevant:
+            return
+        self._started.add(path)
+        frame = self.resolver.frame(path)
+        if frame is None:
+            return
+        saved = self.statement, self.conditional
+        self.conditional = 0
+        module = frame.scopes.module
+        if module.system == "esm":
+            for item in module.imports:
+                if item.form == "import" and item.scope is None and not item.type_only:
+                    self._import(item.module, frame)
+            for export in module.exports:
+                if export.module is not None:
+                    self._import(export.module, frame)
+        self._body(module.body, frame)
+        self.statement, self.conditional = saved
+
+    def _import(self, specifier: str, frame: Frame) -> None:
+        place = self.resolver.locator.place(frame.path, specifier, frame.python)
+        path = getattr(place, "path", None)
+        if isinstance(path, str):
+            self.module(path)
+
+    def _body(self, body: tuple[Statement, ...], frame: Frame) -> None:
+        for statement in body:
+            self._statement(statement, frame)
+
+    def _statement(self, statement: Statement, frame: Frame) -> None:
+        outer, self.statement = self.statement, statement.span
+        conditional = any(guard[0] in CONDITIONAL_GUARDS for guard in statement.guards)
+        self.conditional += conditional
+        if statement.kind == "import":
+            for item in frame.scopes.imports_at.get(statement.span, ()):
+                if frame.python:
+                    self._python_import(item.module, item.export, frame)
+                elif not item.type_only:
+                    self._import(item.module, frame)
+        elif statement.kind in ("function", "class") and statement.index is not None:
+            self._definition(statement, frame)
+        else:
+            self._name_creation(statement, frame)
+            for target in statement.targets:
+                self.visit(target.default, frame)
+                for framework in self.frameworks:
+                    framework.assigned(self, target, statement.value, frame)
+            self.visit(statement.value, frame)
+        self.conditional -= conditional
+        self.statement = outer
+
+    def _python_import(self, module: str, export: str, frame: Frame) -> None:
+        self._import(module, frame)
+        if export not in ("*", ""):
+            joined = f"{module}{export}" if module.endswith(".") else f"{module}.{export}"
+            self._import(joined, frame)
+
+    def _definition(self, statement: Statement, frame: Frame) -> None:
+        module = frame.scopes.module
+        index = statement.index
+        assert index is not None
+        if statement.kind == "function":
+            decorators = module.functions[index].decorators
+            for decorator in decorators:
+                self.visit_parts(decorator, frame)
+            # Decorators are applied from the last to the first.
+            for decorator in reversed(decorators):
+                for framework in self.frameworks:
+                    framework.decorated(self, decorator, Definition("function", frame, index), frame)
+            return
+        class_: Class = module.classes[index]
+        for field_ in class_.fields:
+            if field_.keyword and "static" not in field_.keyword and not frame.python:
+                continue
+            self._statement(field_, frame)
+        for method in class_.methods:
+            for decorator in module.functions[method].decorators:
+                for framework in self.frameworks:
+                    framework.decorated(self, decorator, Definition("function", frame, method), frame)
+
+    def _name_creation(self, statement: Statement, frame: Frame) -> None:
+        """Remember what name an application is bound to."""
+        value = statement.value
+        while isinstance(value, Other) and value.kind == "assignment_expression":
+            value = value.parts[-1]
+        if isinstance(value, Call) and len(statement.targets) >= 1:
+            target = statement.targets[0]
+            name = target.name
+            if name is None and target.member is not None:
+                name = self.resolver.source(frame, target.member.span)
+            if name is not None:
+                inner: Expr = value
+                while isinstance(inner, Call) and isinstance(inner.callee, Member):
+                    self._names.setdefault((frame.path, inner.span), name)
+                    inner = inner.callee.object
+                self._names.setdefault((frame.path, inner.span), name)
+
+    # Expressions
+
+    def visit(self, expr: Expr | None, frame: Frame) -> None:
+        """Run an expression: its parts in order, then the call that it is."""
+        match expr:
+            case None | Literal() | Name() | FunctionRef():
+                return
+            case Logical(op=op, left=left, right=right, test=test):
+                self.visit(test, frame)
+                self.conditional += op == "if"
+                self.visit(left, frame)
+                self.conditional += op != "if"
+                self.visit(right, frame)
+                self.conditional -= 1
+            case Call():
+                self.visit_parts(expr, frame)
+                self._call(expr, frame)
+            case _:
+                for part in parts(expr):
+                    self.visit(part, frame)
+
+    def visit_parts(self, expr: Expr, frame: Frame) -> None:
+        """Run what stands inside of an expression, not the expression itself."""
+        for part in parts(expr):
+            self.visit(part, frame)
+
+    def _call(self, call: Call, frame: Frame) -> None:
+        self._calls += 1
+        if self._calls > MAX_CALLS or len(self._stack) > MAX_DEPTH:
+            return
+        required = self.resolver.required(call, frame)
+        if required is not None:
+            if isinstance(required, Definition) and required.kind == "module":
+                self.module(required.path)
+            return
+        for framework in self.frameworks:
+            if framework.call(self, call, frame):
+                return
+        callee = self.resolver.settle(self.resolver.resolve(call.callee, frame))
+        if isinstance(callee, Definition) and callee.kind == "function":
+            if self._worth(callee, call, frame):
+                self.enter(callee, call, frame)
+            return
+        if isinstance(callee, Definition) and callee.kind == "class":
+            self._instantiate(callee, call, frame)
+            return
+        for framework in self.frameworks:
+            framework.given(self, call, callee, frame)
+        self._callbacks(call, frame)
+
+    def _worth(self, callee: Definition, call: Call, frame: Frame) -> bool:
+        """Only functions of relevant modules, or that are given an application, can do anything to one."""
+        return callee.path in self._relevant or any(True for _ in self.given(call, frame))
+
+    def given(self, call: Call, frame: Frame) -> Iterator[tuple[Owner, Expr]]:
+        """Yield applications among a call's arguments, directly or as an entry of an object."""
+        for argument in call.arguments:
+            value = argument.value
+            candidates = [e.value for e in value.entries] if isinstance(value, Object) else [value]
+            for candidate in candidates:
+                if isinstance(candidate, Name | Member | Call):
+                    owner = self.owner(candidate, frame)
+                    if owner is not None:
+                        yield owner, candidate
+
+    def enter(self, function: Definition, call: Call | None, frame: Frame | None) -> None:
+        """Run a function's body as one call enters it; a function that is already running is not entered again."""
+        mark = (function.path, function.index)
+        if mark in self._stack:
+            return
+        self._stack.append(mark)
+        self._entered.add(mark)
+        inner = self.resolver.enter(function, call, frame, function.frame.this)
+        definition = inner.definition
+        assert definition is not None
+        self._body(definition.body, inner)
+        self._stack.pop()
+
+    def _instantiate(self, callee: Definition, call: Call, frame: Frame) -> None:
+        thing = self.resolver.instance(callee, call, frame)
+        tables = callee.frame.scopes
+        if callee.path not in self._relevant and not any(True for _ in self.given(call, frame)):
+            return
+        mark = (callee.path, -1 - callee.index)
+        if mark in self._stack:
+            return
+        self._stack.append(mark)
+        inner = Frame(callee.path, tables, callee.frame.function, callee.frame.parent, {}, thing)
+        for field_ in tables.module.classes[callee.index].fields:
+            if "static" not in field_.keyword:
+                self._statement(field_, inner)
+        constructor = self.resolver.constructor(thing)
+        if constructor is not None and thing.made is not None:
+            self._entered.add((callee.path, constructor))
+            self._body(tables.module.functions[constructor].body, thing.made)
+        else:
+            self._inherited(callee, call, frame, thing)
+        self._stack.pop()
+
+    def _inherited(self, callee: Definition, call: Call, frame: Frame, thing: Definition) -> None:
+        for base in callee.frame.scopes.module.classes[callee.index].bases:
+            parent = self.resolver.resolve(base, callee.frame)
+            if isinstance(parent, Definition) and parent.kind == "class":
+                self._instantiate(parent, call, frame)
+
+    def _callbacks(self, call: Call, frame: Frame) -> None:
+        """`connect().then(() => app.listen(3000))`: what is handed to an unknown call runs some time."""
+        items = self._each(call, frame)
+        for argument in call.arguments:
+            if isinstance(argument.value, FunctionRef | Name | Member):
+                thing = self.resolver.settle(self.resolver.resolve(argument.value, frame))
+                if not (isinstance(thing, Definition) and thing.kind == "function" and thing.path in self._relevant):
+                    continue
+                if items is None:
+                    self.enter(thing, None, None)
+                for item in items or ():
+                    made = Call(item.span, call.callee, (type(argument)(item.span, item),), item.span)
+                    self.enter(thing, made, frame)
+
+    def _each(self, call: Call, frame: Frame) -> tuple[Expr, ...] | None:
+        """Return the items of `[a, b].forEach(f)` when they can be read and stand in this file's scope."""
+        if not (isinstance(call.callee, Member) and call.callee.name in ("forEach", "map")):
+            return None
+        if isinstance(call.callee.object, Sequence) and call.callee.object.complete:
+            return call.callee.object.items
+        return None
+
+    # Applications
+
+    def owner(self, expr: Expr, frame: Frame) -> Owner | None:
+        """Return the application or router that an expression denotes."""
+        return self.owner_of(self.resolver.resolve(expr, frame))
+
+    def owner_of(self, thing: Thing) -> Owner | None:
+        """Return the application or router that a thing is; of a choice, the only one that it can be."""
+        found: dict[OwnerId, Owner] = {}
+        for option in self.resolver.options(thing):
+            if isinstance(option, Definition) and isinstance(option.expr, Call):
+                for framework in self.frameworks:
+                    owner = framework.owner(self, option.expr, option.frame)
+                    if owner is not None:
+                        found[owner.id] = owner
+                        break
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def create(self, call: Call, frame: Frame, kind: str, framework: str, prefix: str | None = "") -> Owner:
+        """Return the owner that a creating call makes. An application is one however often its factory is called."""
+        key = (frame.path, call.span, "" if kind == "app" else frame.key)
+        if key not in self.owners:
+            language = frame.scopes.module.language
+            name = self._names.get((frame.path, call.span)) or self._bound(call, frame) or f"{kind}@{call.span[0]}"
+            self.owners[key] = Owner(key, kind, framework, language, name, prefix)
+        return self.owners[key]
+
+    def _bound(self, call: Call, frame: Frame) -> str | None:
+        for table in frame.scopes.tables.values():
+            for name, binding in table.items():
+                if any(value is call for _, value, _, _ in binding.values):
+                    return name
+        for (_, name), values in frame.scopes.members.items():
+            if any(value is call for value, _ in values):
+                return name
+        return None
+
+    def emit(self, owner: Owner, event: Event) -> None:
+        """Record an event, once for each place and meaning."""
+        event.conditional = event.conditional or self.conditional > 0
+        for known in owner.events:
+            if (known.path, known.span, known.kind, known.route, known.callee, known.mounted) == (
+                event.path, event.span, event.kind, event.route, event.callee, event.mounted,
+            ):  # fmt: skip
+                return
+        owner.events.append(event)
+
+    # What nobody called
+
+    def _uncalled(self, path: str) -> None:
+        frame = self.resolver.frame(path)
+        if frame is None:
+            return
+        module = frame.scopes.module
+        for index, function in enumerate(module.functions):
+            if (path, index) in self._entered or not self._touches(index, frame, function.body):
+                continue
+            outer = self.resolver.frame(path, function.parent)
+            if outer is None:
+                continue
+            self.enter(Definition("function", outer, index), None, None)
+
+    def _touches(self, index: int, frame: Frame, body: tuple[Statement, ...]) -> bool:
+        """Whether a function makes an application or calls something of one that it did not get as a parameter."""
+        inner = self.resolver.frame(frame.path, index)
+        if inner is None:
+            return False
+        for statement in body:
+            for expr in walk(statement.value):
+                if isinstance(expr, Call) and any(f.concerns(self, expr, inner) for f in self.frameworks):
+                    return True
+        return False

@@ -1,0 +1,202 @@
+"""Relation `app_events`: what web applications do when they start, in run order.
+
+Contract: one row for each event and application; what a mounted router does is placed under the application that
+mounts it, with its full path. An event that cannot be seen through is a row with opaque columns, so that "no helmet"
+is never said of a program that may well have it. Test files make no applications.
+This module must not know how programs are followed (`fixaudit.apps`).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fixaudit.apps.express import Express
+from fixaudit.apps.flatten import Placed, flatten
+from fixaudit.apps.python import PythonWeb
+from fixaudit.apps.run import Machine
+from fixaudit.facts import Facts, SourceFile
+from fixaudit.relations.base import Column, FileRelation, RootRelation, Row, Scalar
+from fixaudit.relations.linked import LANGUAGES, holds, mentioning, resolver_of, stamp
+from fixaudit.text import byte_key
+
+KINDS = ("app", "use", "route", "mount", "listen", "error_handler", "static", "other")
+
+COLUMNS = {
+    "KIND": Column("text", "What happens: app (it is made), use (middleware), route, mount (a router or another "
+                   "application), static (files), error_handler, listen, other (it is given to something unknown).", KINDS),
+    "APP": Column("text", "The application, as path#name. Opaque for a router that no visible application mounts."),
+    "ROUTER": Column("text", "The router that the event stands on, as path#name; null on the application itself."),
+    "SEQ": Column("number", "Place in the run order of APP. Express: as the program runs, a mounted router's events right "
+                  "after its mount. FastAPI, Starlette and Flask: middleware and error handlers before all routes, "
+                  "because they wrap every route wherever they are added."),
+    "METHOD": Column("text", "HTTP method of a route in capitals; ALL for `all`, WEBSOCKET for sockets."),
+    "PATH": Column("text", "Full path with the prefixes of all mounts; for `use` the path it is limited to."),
+    "CALLEE": Column("text", "What is used, as package#export (helmet#default) or local:path#name; for a route its handler."),
+    "HANDLER": Column("text", "The handler or router as written; empty for an inline function."),
+    "MIDDLEWARE": Column("set", "What a route applies before its handler: functions, dependencies, other decorators."),
+    "ARITY": Column("number", "How many parameters the handler takes, as Express counts them."),
+    "LEAKS": Column("text", "What an error handler tells the client of the error.", ("stack", "message", "none")),
+    "CATCHES": Column("text", "What a Python error handler is registered for, as written."),
+    "APP_NAME": Column("text", "How the application is written at the event: app, this.app, server."),
+    "CONDITIONAL": Column("flag", "Whether it only happens under a condition."),
+    "ASYNC": Column("flag", "Whether the handler is async."),
+    "FRAMEWORK": Column("text", "Whose application it is.", ("express", "fastapi", "starlette", "flask")),
+    "LANGUAGE": Column("text", "Language of the file.", LANGUAGES),
+}  # fmt: skip
+
+WORDS = (b"express", b"fastapi", b"starlette", b"flask")
+_CREATES = re.compile(rb"express|FastAPI|APIRouter|Starlette|Flask|Blueprint|\bRouter\b|\bMount\b")
+_SCRIPT_IMPORT = re.compile(rb"""(?:\bfrom|\brequire\s*\(|\bimport\s*\(?)\s*['"]([^'"\n]+)['"]""")
+_PYTHON_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t(]+([^\n)]*)|import[ \t]+([.\w]+))", re.MULTILINE)
+
+MAX_IMPORTERS = 3
+"""Rounds of "who imports these": a server that imports an application from a file that makes it, and one more."""
+
+
+def _imports(file: SourceFile) -> Sequence[Row]:
+    """One row with the last words of every specifier in the file, found without parsing it."""
+    found: set[str] = set()
+    if file.kind.language == "python":
+        for module, names, whole in _PYTHON_IMPORT.findall(file.data):
+            dotted = (module or whole).decode("utf-8", "replace")
+            found.add(dotted.rsplit(".", 1)[-1] or ".")
+            found.update(name.strip().split(" ")[0] for name in names.decode("utf-8", "replace").split(","))
+    else:
+        for specifier in _SCRIPT_IMPORT.findall(file.data):
+            text = specifier.decode("utf-8", "replace")
+            if text.startswith((".", "@", "~", "#", "/")) or "/" in text:
+                found.add(_stem(text))
+    return (Row(file.path, (0, 0), {"STEMS": sorted(found)}),) if found else ()
+
+
+def _stem(path: str) -> str:
+    name = posixpath.basename(path.rstrip("/")) or "."
+    stem, extension = posixpath.splitext(name)
+    name = stem if extension in (".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".mts", ".cts", ".py") else name
+    if name in ("index", "__init__", ".", ".."):
+        return posixpath.basename(posixpath.dirname(path)) or name
+    return name
+
+
+IMPORTS = FileRelation("imports_by_stem", "Last words of import specifiers.", {}, _imports, LANGUAGES)
+
+
+def relevant(facts: Facts) -> tuple[str, ...]:
+    """Return the files that may do something to an application: those that make one, and who imports those."""
+    seeds = []
+    for path in mentioning(facts, WORDS):
+        file = facts.file(path)
+        if file is not None and _CREATES.search(file.data):
+            seeds.append(path)
+    found = set(seeds)
+    if not found:
+        return ()
+    stems = [(row.path, row.values["STEMS"]) for row in facts.rows(IMPORTS)]
+    fresh = set(seeds)
+    for _ in range(MAX_IMPORTERS):
+        wanted = {_stem(path) for path in fresh} | {posixpath.basename(posixpath.dirname(p)) for p in fresh}
+        wanted |= {".", ".."}
+        fresh = {
+            path
+            for path, words in stems
+            if path not in found and isinstance(words, list) and not wanted.isdisjoint(words)
+            and _really(facts, path, found)
+        }  # fmt: skip
+        if not fresh:
+            break
+        found |= fresh
+    return tuple(sorted(found, key=byte_key))
+
+
+def _really(facts: Facts, path: str, found: set[str]) -> bool:
+    """Whether a file imports one of the found files, by its parsed imports."""
+    resolver = resolver_of(facts)
+    frame = resolver.frame(path)
+    if frame is None:
+        return False
+    python = frame.python
+    module = frame.scopes.module
+    specifiers = [item.module for item in module.imports if not item.type_only]
+    specifiers += [item.module for item in module.exports if item.module is not None]
+    if python:
+        specifiers += [
+            f"{i.module}{'' if i.module.endswith('.') else '.'}{i.export}"
+            for i in module.imports
+            if i.form == "from" and i.export != "*"
+        ]
+    return any(
+        getattr(resolver.locator.place(path, specifier, python), "path", None) in found for specifier in specifiers
+    )
+
+
+def placed(facts: Facts) -> tuple[list[Placed], Machine]:
+    """Return every event of a root's applications, placed."""
+    resolver = resolver_of(facts)
+    machine = Machine(resolver, relevant(facts), (Express(), PythonWeb()))
+    machine.run()
+    return flatten(machine.owners.values()), machine
+
+
+def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
+    paths = relevant(facts)
+    if not paths:
+        return ()
+    memo = facts.project.memo
+    known = memo.get("app_events", f"{facts.root.path}\0{stamp(facts, paths)}", list)
+    for marks, rows in known:
+        if holds(facts, marks):
+            return rows  # type: ignore[no-any-return]
+    resolver = resolver_of(facts)
+    resolver.touched.clear()
+    events, machine = placed(facts)
+    del machine
+    rows = sorted(
+        (row_of(item) for item in events), key=lambda row: (byte_key(row.path), row.span, str(row.values["APP"]))
+    )
+    known.append((stamp(facts, resolver.touched), rows))
+    return rows
+
+
+def row_of(item: Placed) -> Row:
+    """Describe a placed event as a row."""
+    event = item.event
+    opaque = set(event.opaque)
+    if event.route is not None and item.route is None:
+        opaque.add("PATH")
+    if item.app is None:
+        opaque.add("APP")
+    values: dict[str, Scalar] = {
+        "KIND": event.kind,
+        "APP": item.app.label if item.app is not None else None,
+        "ROUTER": item.owner.label if item.owner.kind == "router" else None,
+        "SEQ": item.order,
+        "METHOD": event.method,
+        "PATH": item.route if item.route != "" or event.kind == "route" else None,
+        "CALLEE": event.callee,
+        "HANDLER": event.handler,
+        "MIDDLEWARE": list(event.middleware),
+        "ARITY": event.arity,
+        "LEAKS": event.leaks,
+        "CATCHES": event.catches,
+        "APP_NAME": event.app_name,
+        "CONDITIONAL": item.conditional,
+        "ASYNC": event.is_async,
+        "FRAMEWORK": item.owner.framework,
+        "LANGUAGE": item.owner.language,
+    }
+    spans = {"STATEMENT": event.statement, "CALL": event.span, **event.spans}
+    return Row(event.path, event.span, values, spans, tuple(sorted(opaque)))
+
+
+RELATIONS = (
+    RootRelation(
+        "app_events",
+        "Events of web applications (Express, FastAPI, Starlette, Flask) in run order, flattened over files, "
+        "functions, factories and mounted routers.",
+        COLUMNS,
+        _rows,
+    ),
+)

@@ -1,0 +1,601 @@
+"""From an expression to what it means: through scopes, members, calls of the project's own functions, and imports.
+
+Contract: `Resolver.resolve(expr, frame)` never raises and never guesses: what cannot be followed is `Opaque`. Imports
+cost steps (one import two, one re-export one): `NEAR` allows one import and one re-export, which is what values may
+take; `FAR` lets the identity of a function or application be found through a chain of index files.
+This module must not know of relations or of any single package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fixaudit.facts import Facts
+from fixaudit.resolve import scopes as scoping
+from fixaudit.resolve.paths import External, Hidden, Local, Locator
+from fixaudit.resolve.scopes import Binding, Scopes
+from fixaudit.resolve.things import Definition, Frame, Opaque, Package, Thing
+from fixaudit.source.ir import (
+    Argument,
+    Call,
+    ClassRef,
+    Export,
+    Expr,
+    FunctionRef,
+    Import,
+    Literal,
+    Logical,
+    Member,
+    Name,
+    Object,
+    Other,
+    Sequence as SequenceNode,
+    dotted,
+)
+
+NEAR, FAR = 3, 12
+IMPORT_COST, REEXPORT_COST = 2, 1
+
+MAX_DEPTH = 80
+"""Nested resolutions before giving up; the deepest chain in the programs it was tried on was below 30."""
+
+# Calls that give their first argument back.
+SAME = frozenset({"Object.freeze", "Object.seal", "structuredClone", "copy#deepcopy", "copy#copy"})
+
+
+@dataclass
+class Resolver:
+    """Resolution over the files of one root. `touched` gathers every path that an answer rests on."""
+
+    facts: Facts
+    touched: set[str] = field(default_factory=set)
+    _scopes: dict[str, Scopes | None] = field(default_factory=dict)
+    _frames: dict[tuple[str, int | None], Frame] = field(default_factory=dict)
+    _active: set[tuple[int, int]] = field(default_factory=set)
+    _held: list[Frame] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.locator = Locator(self.facts, self.touched.add)
+
+    # Files and frames
+
+    def scopes(self, path: str) -> Scopes | None:
+        """Return the tables of a file's module; None when it is no program."""
+        self.touched.add(path)
+        if path not in self._scopes:
+            file = self.facts.file(path)
+            module = file.module if file else None
+            if file is None or module is None:
+                self._scopes[path] = None
+            else:
+                key = f"{module.language}\0{file.digest}"
+                self._scopes[path] = file.memo.get("scopes", key, lambda: scoping.index(module))
+        return self._scopes[path]
+
+    def frame(self, path: str, function: int | None = None) -> Frame | None:
+        """Return the scope of a file's top level or of one of its functions, with nothing known of its callers."""
+        key = (path, function)
+        if key not in self._frames:
+            tables = self.scopes(path)
+            if tables is None:
+                return None
+            parent = None
+            if function is not None:
+                parent = self.frame(path, tables.module.functions[function].parent)
+            self._frames[key] = Frame(path, tables, function, parent)
+        self.touched.add(path)
+        return self._frames[key]
+
+    def source(self, frame: Frame, span: tuple[int, int]) -> str:
+        """Return the text of a span."""
+        text = self.facts.text(frame.path)
+        return text.content[span[0] : span[1]] if text else ""
+
+    def enter(self, function: Definition, call: Call | None, frame: Frame | None, this: Thing | None = None) -> Frame:
+        """Return the frame of a function as one call (standing in `frame`) enters it."""
+        outer = function.frame
+        parameters = outer.scopes.module.functions[function.index].parameters
+        arguments: dict[str, Thing] = {}
+        known = call is not None and frame is not None
+        if call is not None and frame is not None:
+            arguments = self._bind(function, call, frame)
+        key = f"{frame.key}/{frame.path}@{call.span[0]}" if call is not None and frame is not None else ""
+        called = known and bool(parameters) and not any(a.spread for a in (call.arguments if call else ()))
+        return Frame(outer.path, outer.scopes, function.index, outer, arguments, this, key, called)
+
+    def _bind(self, function: Definition, call: Call, frame: Frame) -> dict[str, Thing]:
+        definition = function.frame.scopes.module.functions[function.index]
+        groups: list[list[int]] = []
+        for position, target in enumerate(definition.parameters):
+            # `{ a, b }` is one parameter: a target without a name, then those inside of its span.
+            head = definition.parameters[groups[-1][0]] if groups else None
+            if head is not None and head.name is None and _in(target.span, head.span):
+                groups[-1].append(position)
+            else:
+                groups.append([position])
+        is_method = definition.owner is not None and function.frame.python
+        if is_method and not any(dotted(d) == "staticmethod" for d in definition.decorators):
+            groups = groups[1:]
+        bound: dict[str, Thing] = {}
+        positional = [a for a in call.arguments if a.keyword is None]
+        for argument, group in zip(positional, groups, strict=False):
+            if argument.spread:
+                break
+            thing = self.resolve(argument.value, frame)
+            for position in group:
+                target = definition.parameters[position]
+                if target.name is not None:
+                    bound[target.name] = self.take(thing, target.path)
+        names = {t.name for t in definition.parameters}
+        for argument in call.arguments:
+            if argument.keyword is not None and argument.keyword in names:
+                bound[argument.keyword] = self.resolve(argument.value, frame)
+        return bound
+
+    # Resolution
+
+    def resolve(self, expr: Expr, frame: Frame, steps: int = FAR) -> Thing:
+        """Follow an expression to its end."""
+        key = (id(expr), id(frame))
+        if key in self._active or len(self._active) > MAX_DEPTH:
+            return Opaque("it refers to itself")
+        self._active.add(key)
+        self._held.append(frame)  # ids stay unique while a frame is alive
+        try:
+            return self._resolve(expr, frame, steps)
+        finally:
+            self._active.discard(key)
+            self._held.pop()
+
+    def _resolve(self, expr: Expr, frame: Frame, steps: int) -> Thing:
+        match expr:
+            case Name(name=name):
+                return self._name(name, frame, steps)
+            case Member(object=inner, name=name):
+                if name is None:
+                    return self._computed(expr, frame, steps)
+                return self.member(self.resolve(inner, frame, steps), name, steps)
+            case Call():
+                return self._call(expr, frame, steps)
+            case FunctionRef(index=index):
+                return Definition("function", frame, index)
+            case ClassRef(index=index):
+                return Definition("class", frame, index)
+            case Other(kind="assignment_expression", parts=(_, value)):
+                return self.resolve(value, frame, steps)
+            case _:
+                return Definition("value", frame, expr=expr)
+
+    def _computed(self, expr: Member, frame: Frame, steps: int) -> Thing:
+        key = expr.key
+        if isinstance(key, Literal):
+            inner = self.resolve(expr.object, frame, steps)
+            return self.take(inner, (f"[{key.value}]" if isinstance(key.value, int) else str(key.value),), steps)
+        return Opaque("a computed member")
+
+    def _name(self, name: str, frame: Frame, steps: int) -> Thing:
+        if name in ("this", "self", "cls"):
+            found = self._this(name, frame)
+            if found is not None:
+                return found
+        current: Frame | None = frame
+        while current is not None:
+            binding = current.scopes.tables.get(current.function, {}).get(name)
+            if binding is not None:
+                return self._binding(binding, current, steps)
+            current = current.parent
+        return Package("", name, (), frame.python)
+
+    def _this(self, name: str, frame: Frame) -> Thing | None:
+        if frame.python == (name == "this"):
+            return None
+        current: Frame | None = frame
+        while current is not None:
+            if current.this is not None:
+                return current.this
+            definition = current.definition
+            if definition is not None and definition.owner is not None:
+                top = current.parent or current
+                return Definition("instance", top, definition.owner)
+            current = current.parent
+        return None
+
+    def _binding(self, binding: Binding, frame: Frame, steps: int) -> Thing:
+        if binding.parameter is not None and not binding.values:
+            return self._parameter(binding, frame, steps)
+        if binding.imports and not binding.values:
+            # `try: import a except ImportError: import b`: the first is what a normal installation runs.
+            return self.imported(binding.imports[0], frame, steps)
+        if binding.functions and not binding.values:
+            return Definition("function", frame, binding.functions[-1])
+        if binding.classes and not binding.values:
+            return Definition("class", frame, binding.classes[-1])
+        things = []
+        for target, value, statement, scope in binding.values:
+            at = self._inner(frame, scope)
+            if value is None or any(guard[0] == "for" and _in(statement.span, guard[1]) for guard in statement.guards):
+                things.append(Opaque("an item of a loop"))
+                continue
+            thing = self.take(self.resolve(value, at, steps), target.path, steps)
+            if target.default is not None:
+                thing = Opaque("a default", (thing, self.resolve(target.default, at, steps)))
+            things.append(thing)
+        certain = len(things) == 1 and not binding.changed and binding.parameter is None
+        if certain and not (binding.imports or binding.functions or binding.classes):
+            return things[0]
+        if binding.imports:
+            things.insert(0, self.imported(binding.imports[0], frame, steps))
+        return Opaque(f"{binding.name} is assigned more than once", tuple(things))
+
+    def _inner(self, frame: Frame, scope: int | None) -> Frame:
+        """Return the frame in which an assignment stands: this one, or a function inside of it."""
+        if scope == frame.function:
+            return frame
+        return self.frame(frame.path, scope) or frame
+
+    def _parameter(self, binding: Binding, frame: Frame, steps: int) -> Thing:
+        assert binding.parameter is not None
+        if binding.name in frame.arguments:
+            return frame.arguments[binding.name]
+        default = binding.parameter.default
+        if default is None:
+            return Opaque(f"{binding.name} is a parameter")
+        thing = self.resolve(default, frame, steps)
+        return thing if frame.called else Opaque(f"{binding.name} is a parameter", (thing,))
+
+    def imported(self, item: Import, frame: Frame, steps: int = FAR, cost: int = IMPORT_COST) -> Thing:
+        """Follow one import."""
+        if frame.python:
+            return self._imported_python(item, frame, steps, cost)
+        place = self.locator.place(frame.path, item.module, python=False)
+        match place:
+            case External(name=name):
+                return Package(name, item.export)
+            case Hidden(reason=reason):
+                return Opaque(reason)
+            case Local(path=path):
+                if steps < cost:
+                    return Opaque("more than one import away")
+                top = self.frame(path)
+                if top is None:
+                    return Opaque(f"{path} cannot be read")
+                if item.export == "*":
+                    return Definition("module", top)
+                return self.export(top, item.export, steps - cost)
+
+    def _imported_python(self, item: Import, frame: Frame, steps: int, cost: int) -> Thing:
+        place = self.locator.place(frame.path, item.module, python=True)
+        whole = item.form != "from" and item.export == "*"
+        if isinstance(place, Hidden):
+            return Opaque(place.reason)
+        if isinstance(place, External):
+            if whole:
+                siblings = (i.dotted for i in frame.scopes.module.imports if i.local == item.local and i.dotted)
+                if item.dotted and item.local != item.module.split(".")[0]:
+                    return Package(item.dotted, "*", (), True)
+                return Package(place.name, "*", (), True, tuple(siblings))
+            return Package(place.name, item.export, (), True)
+        if steps < cost:
+            return Opaque("more than one import away")
+        if whole:
+            return self._python_module(place)
+        return self._python_export(place, item.export, steps - cost)
+
+    def _python_module(self, place: Local) -> Thing:
+        if place.directory:
+            return Opaque(f"the namespace package {place.path}")
+        top = self.frame(place.path)
+        return Definition("module", top) if top is not None else Opaque(f"{place.path} cannot be read")
+
+    def _python_export(self, place: Local, name: str, steps: int) -> Thing:
+        if not place.directory:
+            top = self.frame(place.path)
+            if top is None:
+                return Opaque(f"{place.path} cannot be read")
+            binding = top.scopes.tables[None].get(name)
+            if binding is not None:
+                return self._exported_binding(binding, top, steps)
+        inner = self.locator.submodule(place, name)
+        if inner is not None:
+            return self._python_module(inner)
+        if not place.directory and steps >= REEXPORT_COST:
+            top = self.frame(place.path)
+            for item in top.scopes.module.imports if top is not None else ():
+                if item.form == "from" and item.export == "*" and top is not None:
+                    target = self.locator.place(top.path, item.module, python=True)
+                    if isinstance(target, Local):
+                        found = self._python_export(target, name, steps - REEXPORT_COST)
+                        if not isinstance(found, Opaque):
+                            return found
+        return Opaque(f"{place.path} has no {name}")
+
+    def _exported_binding(self, binding: Binding, top: Frame, steps: int) -> Thing:
+        if binding.imports and not binding.values:
+            return self.imported(binding.imports[0], top, steps, REEXPORT_COST)
+        return self._binding(binding, top, steps)
+
+    def export(self, top: Frame, name: str, steps: int = FAR) -> Thing:
+        """Return what a JavaScript file exports under a name."""
+        exports = top.scopes.exports
+        for item in reversed(exports):
+            if item.name == name:
+                return self._exported(item, top, steps)
+        for item in exports:
+            if item.name == "*" and item.module is not None and name != "default" and steps >= REEXPORT_COST:
+                place = self.locator.place(top.path, item.module, python=False)
+                if isinstance(place, Local):
+                    target = self.frame(place.path)
+                    found = self.export(target, name, steps - REEXPORT_COST) if target else Opaque("unreadable")
+                    if not isinstance(found, Opaque):
+                        return found
+        commonjs = top.scopes.module.system != "esm"
+        if name == "default":
+            return Definition("module", top) if commonjs else Opaque(f"{top.path} has no default export")
+        if commonjs and any(item.name == "default" for item in exports):
+            return self.member(self.export(top, "default", steps), name, steps)
+        return Opaque(f"{top.path} does not export {name}")
+
+    def _exported(self, item: Export, top: Frame, steps: int) -> Thing:
+        if item.module is None:
+            if item.value is None:
+                return Opaque(f"{item.name} is exported without a value")
+            if isinstance(item.value, Name):
+                binding = top.scopes.tables[None].get(item.value.name)
+                if binding is not None:
+                    return self._exported_binding(binding, top, steps)
+            return self.resolve(item.value, top, steps)
+        place = self.locator.place(top.path, item.module, python=False)
+        original = item.value.name if isinstance(item.value, Name) else item.name
+        if isinstance(place, External):
+            return Package(place.name, original)
+        if isinstance(place, Hidden) or steps < REEXPORT_COST:
+            return Opaque(place.reason if isinstance(place, Hidden) else "more than one re-export away")
+        target = self.frame(place.path)
+        if target is None:
+            return Opaque(f"{place.path} cannot be read")
+        if original == "*":
+            return Definition("module", target)
+        return self.export(target, original, steps - REEXPORT_COST)
+
+    def settle(self, thing: Thing) -> Thing:
+        """Return what a thing is when it is used as a value: a CommonJS module is what it assigns to its exports."""
+        if isinstance(thing, Definition) and thing.kind == "module" and not thing.frame.python:
+            module = thing.frame.scopes.module
+            if module.system != "esm" and any(item.name == "default" for item in thing.frame.scopes.exports):
+                return self.export(thing.frame, "default")
+        return thing
+
+    # Members
+
+    def take(self, thing: Thing, path: Sequence[str], steps: int = FAR) -> Thing:
+        """Follow a destructuring path: names, "[0]" for positions, "..." for a rest."""
+        for part in path:
+            if part.startswith("["):
+                thing = self._item(thing, part, steps)
+            elif part == "...":
+                return Opaque("a rest element")
+            else:
+                thing = self.member(thing, part, steps)
+        return thing
+
+    def _item(self, thing: Thing, part: str, steps: int) -> Thing:
+        thing = self.settle(thing)
+        if isinstance(thing, Package):
+            return thing.member(part)
+        position = part[1:-1]
+        if isinstance(thing, Definition) and isinstance(thing.expr, SequenceNode) and position.isdigit():
+            items = thing.expr.items
+            if thing.expr.complete and int(position) < len(items):
+                return self.resolve(items[int(position)], thing.frame, steps)
+        return Opaque("an item that cannot be read")
+
+    def member(self, thing: Thing, name: str, steps: int = FAR) -> Thing:
+        """Return the member `name` of a thing."""
+        match thing:
+            case Package():
+                return thing.member(name)
+            case Opaque(alternatives=options):
+                return Opaque(thing.reason, tuple(self.member(option, name, steps) for option in options))
+            case Definition(kind="module"):
+                return self._module_member(thing, name, steps)
+            case Definition(kind="instance" | "class"):
+                return self._class_member(thing, name, steps)
+            case Definition(kind="value", expr=Object() as expr):
+                for entry in reversed(expr.entries):
+                    if entry.key == name:
+                        return self.resolve(entry.value, thing.frame, steps)
+                return Opaque(f"no readable entry {name}")
+            case Definition(kind="value", expr=Logical()):
+                return Opaque("a choice", tuple(self.member(t, name, steps) for t in self.options(thing)))
+        return Opaque(f"a member {name} of something that is computed")
+
+    def _module_member(self, thing: Definition, name: str, steps: int) -> Thing:
+        top = thing.frame
+        if top.python:
+            return self._python_export(Local(top.path), name, steps)
+        if name == "default" and not any(item.name == "default" for item in top.scopes.exports):
+            return thing
+        return self.export(top, name, steps)
+
+    def _class_member(self, thing: Definition, name: str, steps: int) -> Thing:
+        tables = thing.frame.scopes
+        method = tables.method(thing.index, name)
+        if method is not None:
+            definition = tables.module.functions[method]
+            if any(dotted(d) in ("property", "functools.cached_property", "cached_property") for d in definition.decorators):
+                inner = Frame(thing.path, tables, method, thing.frame, {}, thing)
+                return self.returned(inner, steps)
+            return Definition("function", thing.frame, method, made=None) if thing.kind == "class" else Definition(
+                "function", Frame(thing.path, tables, thing.frame.function, thing.frame.parent,
+                                  thing.frame.arguments, thing, thing.frame.key, thing.frame.called), method,
+            )  # fmt: skip
+        values = tables.members.get((thing.index, name), ())
+        things = []
+        for value, scope in values:
+            if value is None or (isinstance(value, Literal) and value.value is None):
+                continue
+            things.append(self.resolve(value, self._method_frame(thing, scope), steps))
+        if len(things) == 1:
+            return things[0]
+        if things:
+            return Opaque(f"{name} is assigned more than once", tuple(things))
+        constructor = self.constructor(thing)
+        if thing.made is not None and constructor is not None and name in thing.made.arguments:
+            return thing.made.arguments[name]
+        for base in tables.module.classes[thing.index].bases:
+            parent = self.resolve(base, thing.frame, steps)
+            if isinstance(parent, Definition) and parent.kind == "class":
+                found = self.member(Definition("instance", parent.frame, parent.index, made=thing.made), name, steps)
+                if not isinstance(found, Opaque) or found.alternatives:
+                    return found
+        return Opaque(f"a member {name} that is not assigned here")
+
+    def constructor(self, thing: Definition) -> int | None:
+        """Return the function of a class's constructor."""
+        return thing.frame.scopes.method(thing.index, "__init__" if thing.frame.python else "constructor")
+
+    def _method_frame(self, thing: Definition, scope: int | None) -> Frame:
+        """Return the frame in which a member of an instance was assigned."""
+        if scope is None:
+            return thing.frame
+        if thing.made is not None and thing.made.function == scope:
+            return thing.made
+        static = self.frame(thing.path, scope)
+        if static is None:
+            return thing.frame
+        return Frame(static.path, static.scopes, scope, static.parent, {}, thing)
+
+    # Calls
+
+    def _call(self, call: Call, frame: Frame, steps: int) -> Thing:
+        required = self.required(call, frame, steps)
+        if required is not None:
+            return required
+        callee = self.settle(self.resolve(call.callee, frame, steps))
+        match callee:
+            case Definition(kind="function"):
+                this = callee.frame.this
+                return self._returned_by(call, frame, self.enter(callee, call, frame, this), steps)
+            case Definition(kind="class"):
+                return self.instance(callee, call, frame)
+            case Package():
+                if callee.text in SAME and call.arguments and not call.arguments[0].spread:
+                    return self.resolve(call.arguments[0].value, frame, steps)
+        return Definition("value", frame, expr=call)
+
+    def required(self, call: Call, frame: Frame, steps: int = FAR) -> Thing | None:
+        """Return what `require("x")` or `import("x")` gives; None when the call is something else."""
+        if frame.python or not (isinstance(call.callee, Name) and call.callee.name in ("require", "import")):
+            return None
+        if frame.scopes.lookup("require", frame.function) is not None:
+            return None
+        specifier = requirement(call)
+        if specifier is None:
+            return Opaque("an import whose path is computed")
+        form = "require" if isinstance(call.callee, Name) and call.callee.name == "require" else "dynamic"
+        return self.imported(Import(call.span, specifier, "*", None, form), frame, steps)
+
+    def instance(self, thing: Definition, call: Call, frame: Frame) -> Definition:
+        """Return the object that a call of a local class makes."""
+        bare = Definition("instance", thing.frame, thing.index)
+        constructor = self.constructor(bare)
+        if constructor is None:
+            return bare
+        made = self.enter(Definition("function", thing.frame, constructor), call, frame, bare)
+        full = Definition("instance", thing.frame, thing.index, made=made)
+        made = Frame(made.path, made.scopes, made.function, made.parent, made.arguments, full, made.key, made.called)
+        return Definition("instance", thing.frame, thing.index, made=made)
+
+    def _returned_by(self, call: Call, frame: Frame, inner: Frame, steps: int) -> Thing:
+        definition = inner.definition
+        if definition is None or definition.is_generator:
+            return Definition("value", frame, expr=call)
+        found = self.returned(inner, steps)
+        # A function whose result cannot be read is still a call of a known function.
+        return found if not isinstance(found, Opaque) or found.alternatives else Definition("value", frame, expr=call)
+
+    def returned(self, inner: Frame, steps: int = FAR) -> Thing:
+        """Return what a function gives back, when it says so in one way."""
+        definition = inner.definition
+        assert definition is not None
+        values = [s.value for s in definition.body if s.kind == "return" and s.value is not None]
+        things = [self.resolve(value, inner, steps) for value in values]
+        if len(things) == 1:
+            return things[0]
+        return Opaque("a function with several results", tuple(things))
+
+    # Choices
+
+    def options(self, thing: Thing) -> Iterator[Thing]:
+        """Yield everything that a thing may be: the branches of a choice, the alternatives of an opaque one."""
+        yield from self._options(thing, 6)
+
+    def _options(self, thing: Thing, depth: int) -> Iterator[Thing]:
+        thing = self.settle(thing)
+        if isinstance(thing, Opaque) and thing.alternatives and depth:
+            for option in thing.alternatives:
+                yield from self._options(option, depth - 1)
+        elif isinstance(thing, Definition) and isinstance(thing.expr, Logical) and depth:
+            branches = [thing.expr.right] if thing.expr.op == "and" else [thing.expr.left, thing.expr.right]
+            for branch in branches:
+                yield from self._options(self.resolve(branch, thing.frame), depth - 1)
+        else:
+            yield thing
+
+    def callee(self, call: Call, frame: Frame) -> tuple[str, bool, Thing]:
+        """Name what a call calls: (canonical text, whether it is certain, the thing).
+
+        A method of what a package's call returned is named by that call: `new pg.Pool().query` is "pg#Pool.query".
+        """
+        return self.named(call.callee, frame)
+
+    def named(self, expr: Expr, frame: Frame, depth: int = 8) -> tuple[str, bool, Thing]:
+        """Name what an expression denotes, as `callee` does."""
+        thing = self.settle(self.resolve(expr, frame))
+        match thing:
+            case Package():
+                return thing.text, True, thing
+            case Definition(kind="function" | "class"):
+                return thing.text, True, thing
+            case Definition(kind="instance"):
+                return thing.text, True, thing
+            case Definition(kind="value", expr=Call() as inner) if depth:
+                text, certain, _ = self.named(inner.callee, thing.frame, depth - 1)
+                return text, certain, thing
+        if isinstance(expr, Member) and expr.name is not None and depth:
+            holder = self.settle(self.resolve(expr.object, frame))
+            single = [option for option in self.options(holder)]
+            if len(single) == 1 and isinstance(single[0], Definition):
+                found = single[0]
+                if isinstance(found.expr, Call):
+                    text, certain, _ = self.named(found.expr.callee, found.frame, depth - 1)
+                    return f"{text}.{expr.name}", certain, thing
+                if found.kind == "instance":
+                    return f"{found.text}.{expr.name}", True, thing
+        return dotted(expr) or self.source(frame, expr.span), False, thing
+
+
+def _in(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def requirement(call: Call) -> str | None:
+    """Return the literal specifier of `require("x")` or `import("x")`."""
+    if not (isinstance(call.callee, Name) and call.callee.name in ("require", "import")):
+        return None
+    if len(call.arguments) != 1:
+        return None
+    value = call.arguments[0].value
+    return value.value if isinstance(value, Literal) and isinstance(value.value, str) else None
+
+
+def positional(arguments: Sequence[Argument]) -> list[Argument]:
+    """Return the arguments without a keyword, up to the first spread."""
+    found = []
+    for argument in arguments:
+        if argument.spread:
+            break
+        if argument.keyword is None:
+            found.append(argument)
+    return found
