@@ -82,6 +82,8 @@ class Settings:
     """Which findings may be fixed: --only, --skip, PATH arguments, `fix: never`."""
     minimum_score: int = 90
     blocked_files: Callable[[Audit], Sequence[str]] = lambda _: ()
+    fresh: Callable[[], Audit] | None = None
+    """How the final audit looks at the tree that was really written; None judges the overlay (a dry run)."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class RunReport:
     fixed: tuple[Fixed, ...]
     review: tuple[Entry, ...]
     changed: tuple[str, ...]
+    overlay: Overlay
     stopped: str | None = None
 
 
@@ -448,8 +451,8 @@ class _Run:
 
     def report(self, stopped: str | None) -> RunReport:
         """Judge the tree afresh and render what the ledger says of it."""
-        final = audit_after(self.now, self.overlay, ())
         settings = self.settings
+        final = settings.fresh() if settings.fresh else audit_after(self.now, self.overlay, ())
         alive = self.tracker.by_id()
         entries = []
         for name, entry in self.ledger.entries:
@@ -489,6 +492,7 @@ class _Run:
             tuple(self.ledger.fixed),
             review,
             tuple(sorted(self.changed)),
+            self.overlay,
             stopped,
         )
 

@@ -1,0 +1,207 @@
+"""`fixaudit fix`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fixaudit.audit import Audit
+from fixaudit.cli.scan import require_rules
+from fixaudit.cli.timings import Timings
+from fixaudit.errors import BlockedError, UsageError
+from fixaudit.ledger import ATTEMPTS, CYCLES, Ledger
+from fixaudit.loop import Effects, Progress, RunReport, run
+from fixaudit.masking import Masker
+from fixaudit.reports import markdown
+from fixaudit.session import Session, Workbench, masker_for, open_session, settings_for
+from fixaudit.snapshot import FollowUp, Overlay
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command's options as given."""
+
+    max_cycles: int = CYCLES
+    max_attempts: int = ATTEMPTS
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    diff: bool = False
+    interactive: bool = False
+    unsafe: bool = False
+    no_install: bool = False
+    unit: str = "match"
+    commit: bool = False
+    allow_dirty: bool = False
+    allow_no_vcs: bool = False
+    agent: str = ""
+    format: str = "console"
+    rules: tuple[Path, ...] = ()
+    quiet: bool = False
+    timings: bool = False
+    in_hook: bool = False
+
+
+def run_fix(paths: Sequence[Path], options: Options) -> int:
+    """Run the loop, write the review, render, and return the exit code."""
+    from fixaudit.execute import is_nested
+
+    _require_bounds(options)
+    if is_nested():
+        raise BlockedError(
+            "fixaudit is running already and started this program",
+            hint="an agent must edit the files of its checkout; the run that started it verifies them",
+        )
+    clock = Timings(options.timings)
+    with clock.phase("open"):
+        session = open_session(paths, rules=options.rules, tolerate_git=options.diff)
+        require_rules(session, options.only, options.skip)
+        bench = Workbench(session, options.allow_dirty, options.commit, options.diff, options.in_hook)
+        if not options.diff:
+            bench.require_safe_place(options.allow_no_vcs)
+    with nullcontext() if options.diff else bench.locked():
+        with clock.phase("audit"):
+            before = session.audit()
+        with clock.phase("fix"):
+            report = _loop(session, bench, before, options)
+        with clock.phase("report"):
+            code = _finish(session, bench, report, options)
+    clock.print()
+    return code
+
+
+def _require_bounds(options: Options) -> None:
+    for name, value, most in (
+        ("--max-cycles", options.max_cycles, CYCLES),
+        ("--max-attempts", options.max_attempts, ATTEMPTS),
+    ):
+        if not 1 <= value <= most:
+            raise UsageError(f"{name} must be between 1 and {most}: the bound may be lowered, never raised")
+    if options.agent not in ("", "none"):
+        raise UsageError("--agent takes `none`; an agent's command is configured in fixaudit.yaml")
+    if options.diff and (options.commit or options.interactive):
+        raise UsageError("--diff writes nothing, so it cannot be combined with --commit or --interactive")
+    if options.interactive and not sys.stdin.isatty():
+        raise UsageError("--interactive needs a terminal")
+
+
+def _loop(session: Session, bench: Workbench, before: Audit, options: Options) -> RunReport:
+    overlay = Overlay(session.tree)
+    settings = settings_for(
+        session,
+        max_cycles=options.max_cycles,
+        unit=options.unit,
+        unsafe=options.unsafe,
+        no_install=options.no_install,
+        only=options.only,
+        skip=options.skip,
+    )
+    if not options.diff:
+        settings = replace(settings, fresh=session.fresh_audit)
+    effects = bench.effects()
+    if not options.quiet and options.format == "console" and sys.stderr.isatty():
+        effects.progress = _progress()
+    if options.interactive or any(session.configuration.asks(rule.id) for rule in session.rulebook.rules):
+        from fixaudit.cli.ask import asker
+
+        effects.confirm = asker(session, masker_for(before), everything=options.interactive)
+    _delegation(session, effects, before, options)
+    return run(before, overlay, settings, effects, Ledger(options.max_attempts))
+
+
+def _delegation(session: Session, effects: Effects, before: Audit, options: Options) -> None:
+    from fixaudit.delegate.prompt import contract_text
+
+    masker = masker_for(before)
+    effects.contract_text = lambda rule, issue, judged: masker(contract_text(rule, issue, judged))
+    agent = session.configuration.agent
+    if agent is not None and options.agent != "none" and not options.diff:
+        from fixaudit.delegate.command import CommandAgent
+
+        effects.agent = CommandAgent(session.root, agent.command, agent.timeout, agent.environment)
+
+
+def _progress() -> Callable[[Progress], None]:
+    from rich.console import Console
+    from rich.status import Status
+
+    status = Status("", console=Console(stderr=True, highlight=False, markup=False))
+    status.start()
+
+    def show(event: Progress) -> None:
+        if event.kind == "cycle":
+            status.update(f"cycle {event.cycle}: {event.text} issue(s)")
+        else:
+            status.update(f"cycle {event.cycle}: {event.rule} {event.kind}")
+
+    import atexit
+
+    atexit.register(status.stop)
+    return show
+
+
+def _finish(session: Session, bench: Workbench, report: RunReport, options: Options) -> int:
+    masker = masker_for(report.before) | masker_for(report.after)
+    if options.diff:
+        _print_diff(session, report, masker, options)
+        return 0 if report.outcome == "success" else 1
+    follow_ups = bench.leftovers.add([f for item in report.fixed for f in item.follow_ups])
+    review_path = _write_review(session, bench, report, follow_ups, masker)
+    if options.format == "json":
+        from fixaudit.reports import json
+
+        sys.stdout.write(masker(json.dumps(json.fix(report, follow_ups))))
+    else:
+        from fixaudit.reports import console
+
+        out = console.console()
+        console.fix(out, report, follow_ups, review_path=review_path)
+    if options.in_hook and report.changed:
+        print("fixaudit changed files; look at them, `git add` what is right, and commit again", file=sys.stderr)
+        return 1
+    return 0 if report.outcome == "success" else 1
+
+
+def _write_review(
+    session: Session, bench: Workbench, report: RunReport, follow_ups: Sequence[FollowUp], masker: Masker
+) -> str | None:
+    """Write fixaudit-review.md; return its name, or None when there is no such file of ours."""
+    text = masker(markdown.review(report, follow_ups))
+    target = session.root / markdown.FILE_NAME
+    bench.leftovers.keep_review(text)
+    if target.is_symlink() or target.is_dir():
+        print(f"note: {target.name} is not a regular file, so the review was not written there", file=sys.stderr)
+        return None
+    if target.exists():
+        known = target.read_bytes()
+        if not known.startswith(markdown.HEADER.encode()):
+            print(
+                f"note: {target.name} was not written by fixaudit and stays; `fixaudit review` shows the review",
+                file=sys.stderr,
+            )
+            return None
+        if known == text.encode("utf-8", "surrogateescape"):
+            return target.name
+    elif not report.review and not follow_ups:
+        return None
+    bench.write_own(target, text.encode("utf-8", "surrogateescape"))
+    return target.name
+
+
+def _print_diff(session: Session, report: RunReport, masker: Masker, options: Options) -> None:
+    from fixaudit.reports import diff
+
+    text = masker(diff.unified(session.tree, report.overlay, report.changed))
+    if options.format == "json":
+        from fixaudit.reports import json
+
+        sys.stdout.write(masker(json.dumps({**json.fix(report, []), "diff": text})))
+        return
+    sys.stdout.write(text)
+    own = sum(item.by is None for item in report.fixed)
+    print(
+        f"{own} fix(es) would be kept, {len(report.review)} point(s) would need you; nothing was written",
+        file=sys.stderr,
+    )

@@ -1,0 +1,146 @@
+"""`fixaudit scan`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fixaudit.audit import Audit, Finding
+from fixaudit.cli.timings import Timings
+from fixaudit.errors import UsageError
+from fixaudit.gate import Standing
+from fixaudit.masking import Masker
+from fixaudit.session import Session, masker_for, open_session, unknown_rules
+
+
+def run_scan(
+    paths: Sequence[Path],
+    format_: str,
+    fail_on: str,
+    staged: bool,
+    only: Sequence[str],
+    skip: Sequence[str],
+    rules: Sequence[Path],
+    show: str,
+    quiet: bool,
+    timings: bool,
+) -> int:
+    """Audit, render, and return the exit code."""
+    if show not in ("", "all"):
+        raise UsageError("--show takes `all`")
+    clock = Timings(timings)
+    with clock.phase("open"):
+        session = open_session([] if staged else paths, rules=rules)
+        require_rules(session, only, skip)
+    with clock.phase("audit"):
+        judged = session.audit(session.index() if staged else None)
+        standing = session.standing(judged)
+    wanted = _wanted(session, only, skip, staged, paths)
+    findings = [f for f in judged.findings if wanted(f)]
+    undecided = [f for f in judged.undecided if wanted(f)]
+    with clock.phase("report"):
+        _render(session, judged, standing, findings, undecided, format_, show == "all", quiet)
+    clock.print()
+    return exit_code(fail_on, standing, findings)
+
+
+def require_rules(session: Session, *given: Sequence[str]) -> None:
+    """Raise UsageError for rules that are not loaded: a typing error must not silently select nothing."""
+    unknown = unknown_rules(session, *given)
+    if unknown:
+        from fixaudit.rulebook.template import nearest
+
+        known = sorted({rule.id for rule in session.rulebook.rules} | {rule.pack for rule in session.rulebook.rules})
+        raise UsageError("; ".join(f"no rule or pack `{name}`{nearest(name, known)}" for name in unknown))
+
+
+def _wanted(
+    session: Session, only: Sequence[str], skip: Sequence[str], staged: bool, paths: Sequence[Path]
+) -> Callable[[Finding], bool]:
+    from fixaudit.session import _names
+
+    if staged:
+        from fixaudit.repository import staged_paths
+
+        assert session.repository is not None
+        committed = set(staged_paths(session.repository, session.root))
+
+    def keep(finding: Finding) -> bool:
+        # A finding about the whole project (no file, or a file that is missing) counts when anything is staged.
+        if staged and finding.path is not None and finding.span is not None and finding.path not in committed:
+            return False
+        return (
+            session.shows(finding)
+            and (not only or any(_names(rule, finding.rule) for rule in only))
+            and not any(_names(rule, finding.rule) for rule in skip)
+        )
+
+    return keep
+
+
+def exit_code(fail_on: str, standing: Standing, findings: Sequence[Finding]) -> int:
+    """Return 0 or 1 by what the person asked for."""
+    match fail_on:
+        case "never":
+            return 0
+        case "any":
+            return int(bool(findings))
+        case "gate":
+            return int(not (standing.gate.open or standing.empty))
+    return int(any(finding.priority <= fail_on for finding in findings))
+
+
+def _render(
+    session: Session,
+    judged: Audit,
+    standing: Standing,
+    findings: Sequence[Finding],
+    undecided: Sequence[Finding],
+    format_: str,
+    show_all: bool,
+    quiet: bool,
+) -> None:
+    masker = masker_for(judged)
+    if format_ == "json":
+        from fixaudit.reports import json
+
+        sys.stdout.write(masker(json.dumps(json.scan(judged, standing, findings, fixable(judged)))))
+        for item in judged.diagnostics:
+            print(f"note: {item.path}: {item.message}", file=sys.stderr)
+        return
+    from fixaudit.reports import console
+
+    style = console.Style(show_all, quiet, lambda finding: excerpt(judged, finding, masker))
+    out = console.console()
+    if session.git_problem and not quiet:
+        console.say(out, ("note", "yellow"), f"  git: {session.git_problem}")
+    console.scan(out, judged, standing, findings, undecided, fixable(judged), style)
+
+
+def fixable(judged: Audit) -> Callable[[Finding], bool]:
+    """Return whether a deterministic fix exists for a finding's rule (it may still refuse)."""
+    able = {rule.id for rule in judged.rulebook.rules if rule.fix is not None}
+    return lambda finding: finding.rule in able
+
+
+def excerpt(judged: Audit, finding: Finding, masker: Masker) -> tuple[int, str, int, int] | None:
+    """Return a finding's first line, masked, with its number and the columns to mark (0-based, half-open)."""
+    if finding.path is None or finding.span is None or finding.line is None:
+        return None
+    file = judged.project.file(finding.path)
+    text = file.shown if file else None
+    if text is None:
+        return None
+    start = text.lines.start_of(finding.line)
+    end = text.lines.line_end(start)
+    first, last = finding.span[0] - start, min(finding.span[1], end) - start
+    if last <= first:
+        return None
+    # Mask the pieces apart, so that the marked columns stay right; a value that crosses them is masked as a whole.
+    line = text.content[start:end]
+    before, marked, after = masker(line[:first]), masker(line[first:last]), masker(line[last:])
+    whole = masker(line)
+    if before + marked + after != whole:
+        return finding.line, whole, 0, len(whole)
+    return finding.line, whole, len(before), len(before) + len(marked)
