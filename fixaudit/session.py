@@ -189,7 +189,7 @@ class Workbench:
     def journal(self) -> Journal:
         from fixaudit.transaction import Journal
 
-        return Journal(self.state.journal, self.state.store)
+        return Journal(self.state.journal_path, self.state.store)
 
     @cached_property
     def leftovers(self) -> Leftovers:
