@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fixaudit.secrets import program
 from fixaudit.secrets.files import Kind
-from fixaudit.secrets.kubernetes import documents, is_encrypted, secret_items
+from fixaudit.secrets.kubernetes import documents, encoded_blocks, is_encrypted, secret_items
 from fixaudit.secrets.names import credential_kind
 from fixaudit.secrets.pairs import has_hint, is_aws_secret, is_credential_value, pairs
 from fixaudit.secrets.providers import Hit, provider_hits
@@ -46,6 +46,9 @@ def find(file: SourceFile, content: str, kind: Kind) -> Sequence[Found]:
     hits = _distinct([*provider_hits(file.data, content), *uri_hits(file.data, content, strict=strict)])
     if strict:
         hits = [hit for hit in hits if hit.provider not in ("jwt", "bearer")]
+    if kind is Kind.TEST:
+        # A test's own certificate authority is made for the test; that it is one cannot be seen from the key.
+        hits = [replace(hit, confidence="medium") if hit.provider == "private_key" else hit for hit in hits]
     if kind is Kind.BUNDLE:
         hits = [hit for hit in hits if hit.confidence == "high"]
     if file.kind.language is not None and kind is not Kind.BUNDLE:
@@ -69,13 +72,15 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _units(found: list[Found]) -> Iterator[Found]:
-    """Keep one credential for each literal that can only be replaced as a whole."""
-    seen: set[Span] = set()
+    """Keep one credential for each unit: what a value shows itself comes before what a name says about it."""
+    shown = [item.value for item in found if item.provider != "generic"]
+    position = -1
     for item in sorted(found, key=lambda f: (f.value, f.provider == "generic")):
         unit = item.whole or item.value
-        if unit in seen or any(a <= item.value[0] and item.value[1] <= b for a, b in seen):
+        named = item.provider == "generic" and any(unit[0] <= a and b <= unit[1] for a, b in shown)
+        if named or item.value[0] < position:
             continue
-        seen.add(unit)
+        position = unit[1]
         yield item
 
 
@@ -128,7 +133,7 @@ def _is_blank(rest: str) -> bool:
 
 
 def _of_text(hit: Hit) -> Found:
-    return Found((hit.start, hit.end), hit.provider, hit.confidence, "uri" if hit.whole else "text", hit.whole)
+    return Found((hit.start, hit.end), hit.provider, hit.confidence, "text", hit.whole)
 
 
 def _named(place: program.Place, content: str) -> Found | None:
@@ -217,6 +222,8 @@ def _in_text(file: SourceFile, content: str, hits: list[Hit], kind: Kind) -> lis
                 Found(pair.value_span, provider, pair.confidence, "text", None, None, pair.name, pair.name_span)
             )
     if b"Secret" in file.data and file.path.endswith((".yaml", ".yml")):
+        encoded = list(encoded_blocks(content))
+        found = [item for item in found if not any(a <= item.value[0] < b for a, b in encoded)]
         found += _in_manifest(content)
     return [item for item in found if not any(a <= item.value[0] < b for a, b in sealed)]
 

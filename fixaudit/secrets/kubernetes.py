@@ -43,18 +43,22 @@ def is_encrypted(document: str) -> bool:
     return _ENCRYPTED.search(document) is not None
 
 
-def secret_items(content: str) -> Iterator[Item]:
-    """Yield the decodable entries of every `kind: Secret` in a manifest."""
+def encoded_blocks(content: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the `data` of every `kind: Secret`: base64, which only its decoded text can judge."""
     for start, end in documents(content):
         document = content[start:end]
         kind = _KIND.search(document)
         if kind is None or kind[1] != "Secret" or is_encrypted(document):
             continue
         data = _DATA.search(document)
-        if data is None:
-            continue
-        base = start + data.start(1)
-        for match in _ITEM.finditer(data[1]):
+        if data is not None:
+            yield start + data.start(1), start + data.end(1)
+
+
+def secret_items(content: str) -> Iterator[Item]:
+    """Yield the decodable entries of every `kind: Secret` in a manifest."""
+    for base, end in encoded_blocks(content):
+        for match in _ITEM.finditer(content[base:end]):
             text = decoded(match[2])
             if text is not None:
                 name, value = match.span(1), match.span(2)

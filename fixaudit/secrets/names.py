@@ -23,8 +23,8 @@ _KEYS = listed(
     " decryption cookie"
 )
 _GLUED = re.compile(
-    r"(?:password|passwd|passphrase|apikey|secretkey|accesskey|privatekey|authkey|authtoken|accesstoken|apitoken"
-    r"|apisecret|clientsecret|jwtsecret|bottoken|(?:db|my|app|user|smtp|mail|root|admin)pass(?:wd)?|dbpwd)"
+    r"[a-z]{0,16}(?:password|passwd|passphrase|apikey|secretkey|accesskey|privatekey|authkey|authtoken|accesstoken"
+    r"|apitoken|bottoken|apisecret|clientsecret|jwtsecret)|(?:db|my|app|user|smtp|mail|root|admin)pass(?:wd)?|dbpwd"
 )
 _OTHER_TOKENS = listed(
     "csrf xsrf next page cursor continuation design color colour theme font syntax lexer css style cancel"
@@ -66,7 +66,7 @@ def credential_kind(name: str) -> str | None:
         return "key"
     if last in ("auth", "authorization") and (len(parts) == 1 or before in ("basic", "proxy", "http", "api")):
         return "token"
-    if _GLUED.fullmatch(last):
+    if _GLUED.fullmatch(last) and not any(last.startswith(word) for word in _PLACE_WORDS):
         return "password" if "pass" in last or "pwd" in last else "secret" if "secret" in last else "key"
     return None
 

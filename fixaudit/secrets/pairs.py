@@ -38,8 +38,11 @@ _HINT = re.compile(
 _PAIR = re.compile(
     r"(?<![A-Za-z0-9_$.-])(?P<q>[\"']?)(?P<name>[A-Za-z_][\w.-]{1,79})(?P=q)"
     r"(?:\s{0,8}[\"']?\]\s{0,2})?"
-    r"(?P<op>[ \t]{0,20}(?::=|=>|=|:)[ \t]{0,20}|[ \t]{1,20}(?=[\"']))"
+    r"(?P<op>[ \t]{0,20}(?::=|=>|=|:)[ \t]{0,20})"
     r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{1,512})(?P=quote)|(?P<bare>[^\s\"'`,;#][^\s\"'`,;]{0,511}))"
+)
+_ENV_LINE = re.compile(  # the older form: one variable, no `=`
+    r"\s{0,8}(?i:ENV)\s{1,8}(?P<name>[A-Za-z_]\w{1,79})\s{1,8}(?:\"(?P<quoted>[^\"]{1,512})\"|(?P<bare>[^\s\"=][^\s\"]{0,511}))\s*"
 )
 _XML = re.compile(r"<(?P<name>[A-Za-z][\w.-]{1,60})>(?P<bare>[^<>\s]{6,256})</(?P=name)>")
 _ADD_KEY = re.compile(r"key=\"(?P<name>[\w.:-]{2,80})\"\s{1,4}value=\"(?P<bare>[^\"\s]{6,256})\"")
@@ -66,11 +69,14 @@ def pairs(path: str, kind: Kind, content: str) -> Iterator[Pair]:
             continue
         if comment.startswith("#"):
             continue
+        if kind is Kind.DOCKERFILE and (old := _ENV_LINE.fullmatch(line)):
+            begin, end = old.span("quoted") if old["quoted"] else old.span("bare")
+            if found := _judge(old["name"], line[begin:end], kind):
+                yield _pair(start, old.span("name"), (begin, end), 1 if old["quoted"] else 0, old["name"], found)
+            continue
         for match in _PAIR.finditer(line):
             quoted = match["quoted"] is not None
             if not quoted and not bare_allowed:
-                continue
-            if match["op"].isspace() and kind is not Kind.DOCKERFILE and not path.lower().endswith((".netrc", ".xml")):
                 continue
             group = "quoted" if quoted else "bare"
             begin, end = match.span(group)

@@ -55,7 +55,10 @@ _HASHED = re.compile(
     r"^\$(?:2[abxy]|1|5|6|y|argon2\w*|scrypt|pbkdf2[\w-]*|apr1)\$|^pbkdf2_|^bcrypt|^argon2|^md5\$|^sha\d"
     r"|^(?:sha(?:1|224|256|384|512)|md5|h1)[-:]|^\{(?:SHA|SSHA|CRYPT)"
 )
-_PUBLIC = re.compile(r"^(?:pk[_.]|phc_|pub[-_]|public|ssh-|-----BEGIN (?:PUBLIC|CERT)|sb_publishable_|6L[ce])")
+# Public by design, or judged by a pattern of its own (the last two) and by nothing else.
+_PUBLIC = re.compile(
+    r"^(?:pk[_.]|phc_|pub[-_]|public|ssh-|-----BEGIN (?:PUBLIC|CERT)|sb_publishable_|6L[ce])|^AIza|^eyJ[\w-]+\.eyJ"
+)
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _LOCATION = re.compile(
@@ -67,6 +70,9 @@ _PHRASE_WORDS = listed(
     "password passwd pwd token secret key auth field input form step tab page label text button row item section"
     " id name type api client user access refresh bearer reset confirm new old current login signin hint error"
     " modal"
+)
+_CODE = re.compile(
+    r"[\s\"'`\\]|\(\?|\[[A-Za-z^]|A-Z|0-9|a-z|\{\d|://|\$\{|\{\{|\w\(\)|[\w.]+\([\w., ]*\)|[a-z]{9}|^[./~]|[?&]\w+="
 )
 _SYMBOLS = frozenset("!@#$%^&*+=~?")
 
@@ -146,8 +152,22 @@ def is_random(value: str, least: int = 16) -> bool:
     return len(value) >= 24 and changes * 5 >= len(value) and entropy(value) >= 3.8
 
 
+def _is_symbol_key(value: str) -> bool:
+    """Say whether a value is drawn from letters, digits and brackets as well, as Django's SECRET_KEY is.
+
+    `django-insecure-` is what `startproject` writes before a drawn key: it is in use until somebody replaces it.
+    """
+    body = value.removeprefix("django-insecure-")
+    if not 40 <= len(body) <= 100 or not body.isascii() or _CODE.search(body):
+        return False
+    digits, letters = sum(char.isdigit() for char in body), sum(char.isalpha() for char in body)
+    return digits >= 3 and letters >= 12 and len(body) - digits - letters >= 4 and entropy(body) >= 4.3
+
+
 def is_key(value: str) -> bool:
     """Say whether a value may be an API key, token or secret key (its name says so)."""
+    if _is_symbol_key(value):
+        return True
     if any(char in value for char in ":;,?&") and not value.startswith("base64:"):
         return False
     return len(value) <= 512 and is_random(value, 10)
