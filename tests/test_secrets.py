@@ -244,6 +244,15 @@ def test_keys_with_symbols() -> None:
     assert rows("app/urls.py", "API_TOKEN = 'https://x.example.dev/a/b?token=12345678901234567890&x=1'\n") == []
 
 
+@pytest.mark.parametrize(
+    "code", ["jwt.sign(claims, '{}');", "crypto.createHmac('sha256', '{}');", "app.use(cookieParser('{}'));"]
+)
+def test_arguments_that_are_keys_by_their_place(code: str) -> None:
+    row = only("a.js", code.format(PASSWORD) + "\n")
+    assert (row.values["NAME"], row.values["KEY"], row.values["SHAPE"]) == (None, None, "whole")
+    assert at(code.format(PASSWORD), row, "WHOLE") == f"'{PASSWORD}'"
+
+
 def test_uri_in_a_comment_is_text() -> None:
     row = only("a.js", f"// postgres://app:{PASSWORD}@db.acme.dev/app\nconst a = 1;\n")
     assert row.values["SHAPE"] == "text"

@@ -148,12 +148,12 @@ def _named(place: program.Place, content: str) -> Found | None:
     inner = _inner(node.span, content)
     value = node.value
     name, name_span = place.name, place.name_span
-    asked = "password" if place.password else credential_kind(name) if name else None
+    asked = place.kind or (credential_kind(name) if name else None)
     if asked is None and place.env_key:
         name, name_span, asked = place.env_key, None, credential_kind(place.env_key)
-    if asked is None or name is None or value == name:
+    if asked is None or value == name:
         return None
-    aws = is_aws_secret(name, value)
+    aws = name is not None and is_aws_secret(name, value)
     if not aws and not is_credential_value(asked, value):
         return None
     shape = "part" if place.fixed else "whole"

@@ -19,8 +19,8 @@ from fixaudit.source.ir import Span
 class Place:
     """One string literal or template. `form`: "literal", "template" (never replaced) or "piece" (of a template).
 
-    `fixed` is True where the language wants a literal: a JSX attribute's string, an enum member, a decorator-free
-    type. `fallback` is the span of `env || "literal"` as a whole; `env_key` the variable read there.
+    `fixed` is True where the language wants a literal: a JSX attribute's string, an enum member.
+    `fallback` is the span of `env || "literal"` as a whole; `env_key` the variable read there.
     """
 
     node: ir.Literal | ir.Template
@@ -34,7 +34,7 @@ class Place:
     env_key: str | None = None
     fixed: bool = False
     basic: bool = False  # it is encoded for HTTP Basic authentication: "user:password"
-    password: bool = False  # it is the second of `auth=("user", "password")`
+    kind: str | None = None  # what it is by its place, whatever its name: "password" in `auth=("user", "…")`, "secret"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,13 @@ class _Binding:
     env_key: str | None = None
     fixed: bool = False
     basic: bool = False
-    password: bool = False
+    kind: str | None = None
+    form: str = "literal"
 
     def place(self, node: ir.Literal | ir.Template, form: str) -> Place:
         return Place(
             node, form, self.name, self.name_span, self.statement, self.target, self.annotation, self.fallback,
-            self.env_key, self.fixed, self.basic, self.password,
+            self.env_key, self.fixed, self.basic, self.kind,
         )  # fmt: skip
 
 
@@ -108,60 +109,58 @@ class _Reader:
         yield from self.expression(statement.value, binding)
 
     def expression(self, node: ir.Expr | None, at: _Binding) -> Iterator[Place]:
+        # A stack of its own: a chain of ten thousand calls is a legal program.
+        stack: list[tuple[ir.Expr | None, _Binding]] = [(node, at)]
+        while stack:
+            current, binding = stack.pop()
+            if isinstance(current, ir.Literal) and isinstance(current.value, str):
+                yield binding.place(current, binding.form)
+            elif isinstance(current, ir.Template):
+                yield binding.place(current, "template")
+            stack.extend(reversed(list(self._inside(current, binding))))
+
+    def _inside(self, node: ir.Expr | None, at: _Binding) -> Iterator[tuple[ir.Expr | None, _Binding]]:
+        """Yield the parts of an expression with what they are bound to."""
         nothing = _Binding(statement=at.statement, basic=at.basic)
         match node:
-            case ir.Literal(value=str()):
-                yield at.place(node, "literal")
             case ir.Template(parts=parts):
-                yield at.place(node, "template")
-                basic = at.basic or _is_basic(parts)
+                inner = _Binding(statement=at.statement, basic=at.basic or _is_basic(parts))
                 for part in parts:
-                    if isinstance(part, ir.Literal):
-                        yield nothing.place(part, "piece")
-                    else:
-                        yield from self.expression(part, _Binding(statement=at.statement, basic=basic))
+                    yield part, replace(nothing, form="piece") if isinstance(part, ir.Literal) else inner
             case ir.Object(entries=entries):
                 for entry in entries:
                     attribute = isinstance(entry.value, ir.Literal) and self._is_attribute(entry)
-                    named = _Binding(entry.key, entry.key_span, at.statement, fixed=at.fixed or attribute)
-                    yield from self.expression(entry.value, named)
+                    yield entry.value, _Binding(entry.key, entry.key_span, at.statement, fixed=at.fixed or attribute)
             case ir.Logical(op=op, left=left, right=right, test=test):
-                yield from self.expression(test, nothing)
-                yield from self.expression(left, nothing if op == "and" else at)
-                yield from self.expression(right, self._fallback(at, left, node.span) if op == "or" else at)
+                yield test, nothing
+                yield left, nothing if op == "and" else at
+                yield right, self._fallback(at, left, node.span) if op == "or" else at
             case ir.Sequence(items=items):
                 # `auth=("user", "password")`: the second of a pair is the password.
                 pair = at.name == "auth" and len(items) == 2
                 for index, item in enumerate(items):
-                    second = replace(at, password=True) if pair and index == 1 else nothing
-                    yield from self.expression(item, second)
-            case ir.Call():
-                yield from self._call(node, nothing)
+                    yield item, replace(at, kind="password") if pair and index == 1 else nothing
+            case ir.Call(callee=callee, arguments=arguments):
+                yield callee, nothing
+                for index, argument in enumerate(arguments):
+                    yield argument.value, self._argument(node, index, argument, nothing)
             case _:
                 for part in ir.parts(node):
-                    yield from self.expression(part, nothing)
+                    yield part, nothing
 
-    def _call(self, call: ir.Call, nothing: _Binding) -> Iterator[Place]:
+    def _argument(self, call: ir.Call, index: int, argument: ir.Argument, nothing: _Binding) -> _Binding:
         callee = ir.dotted(call.callee) or ""
-        last = callee.rpartition(".")[2]
-        yield from self.expression(call.callee, nothing)
-        basic = nothing.basic and callee in _ENCODERS
-        first = call.arguments[0].value if call.arguments else None
-        key = first.value if isinstance(first, ir.Literal) and isinstance(first.value, str) else None
-        for index, argument in enumerate(call.arguments):
-            at = _Binding(statement=nothing.statement, basic=basic)
-            if argument.keyword is not None:
-                # The keyword's place: directly before the value, as `name=`.
-                start = self.content.rfind(argument.keyword, max(0, argument.span[0] - 200), argument.value.span[0])
-                span = (start, start + len(argument.keyword)) if start >= 0 else None
-                at = _Binding(argument.keyword, span, nothing.statement)
-            if key is not None and first is not None and last in _READERS:
-                if (index == 1 and argument.keyword is None) or argument.keyword == "default":
-                    inner = (first.span[0] + 1, first.span[1] - 1)
-                    at = _Binding(key, inner, nothing.statement, fallback=call.span, env_key=key)
-            elif KEY_ARGUMENTS.get(callee) == index and argument.keyword is None:
-                at = _Binding("jwt_secret" if "jwt" in callee or "jsonwebtoken" in callee else "secret", None)
-            yield from self.expression(argument.value, at)
+        first, keyword = call.arguments[0].value, argument.keyword
+        reads = callee.rpartition(".")[2] in _READERS
+        if reads and isinstance(first, ir.Literal) and isinstance(first.value, str):
+            if (index == 1 and keyword is None) or keyword == "default":
+                inner = (first.span[0] + 1, first.span[1] - 1)
+                return _Binding(first.value, inner, nothing.statement, fallback=call.span, env_key=first.value)
+        if keyword is not None:  # its place is directly before the value, as `name=`
+            start = self.content.rfind(keyword, max(0, argument.value.span[0] - 200), argument.value.span[0])
+            return _Binding(keyword, (start, start + len(keyword)) if start >= 0 else None, nothing.statement)
+        kind = "secret" if KEY_ARGUMENTS.get(callee) == index else None
+        return _Binding(statement=nothing.statement, basic=nothing.basic and callee in _ENCODERS, kind=kind)
 
     def _fallback(self, at: _Binding, left: ir.Expr, span: Span) -> _Binding:
         key, key_span = _env_read(left)
