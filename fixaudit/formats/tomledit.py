@@ -143,11 +143,14 @@ def _insert_key(
 ) -> tuple[Edit, ...] | Problem:
     content, newline = text.content, text.newline
     written = f"{_key(key)} = {render(value)}"
-    holder = document.entry(parent)
-    if holder is not None:
-        if holder.value.kind != "table":
-            return Problem(holder.line, f"{'.'.join(parent)} is no table")
-        return _insert_inline(text, holder.value, written)
+    for length in range(len(parent), 0, -1):
+        holder = document.entry(parent[:length])
+        if holder is not None and holder.value.kind != "table":
+            return Problem(holder.line, f"{'.'.join(parent[:length])} is no table")
+        if holder is not None:
+            for name in reversed([*parent[length:], key][1:]):
+                value = {name: value}
+            return _insert_inline(text, holder.value, f"{_key([*parent, key][length])} = {render(value)}")
     table = document.table(parent)
     children = [entry for entry in document.entries if entry.path[:-1] == parent]
     if table is None and children:  # written with dotted keys in a table above
