@@ -136,6 +136,13 @@ def _indented(code: str, indent: str, newline: str) -> str:
     return newline.join(indent + line if line.strip() else "" for line in code.split("\n"))
 
 
+def _own_end(text: Text, end: int) -> int:
+    """Return a statement's end without a semicolon that guards the next line (`a` and below it `;(b)()`)."""
+    body = text.content[:end].removesuffix(";")
+    kept = len(body.rstrip())
+    return kept if kept < len(body) and "\n" in body[kept:] and len(body) < end else end
+
+
 def _previous_is_open(text: Text, node: Node | None) -> bool:
     """Say whether a statement has no semicolon, so that the next one could run into it."""
     return node is not None and text.content[span_of(node)[1] - 1] not in ";}"
@@ -155,11 +162,18 @@ def insert_statement(text: Text, module: ir.Module, anchor: ir.Span, where: str,
         return None
     siblings = list(_siblings(node))
     index = next(i for i, sibling in enumerate(siblings) if span_of(sibling) == span_of(node))
-    start, end = span_of(node)
+    start, whole = span_of(node)
+    end = _own_end(text, whole)
     code = code.strip("\n")
     following = node if where == "before" else (siblings[index + 1] if index + 1 < len(siblings) else None)
     preceding = (siblings[index - 1] if index else None) if where == "before" else node
-    if following is not None and code[-1:] not in ";}" and text.content[span_of(following)[0]] in _HAZARDS:
+    guarded = where == "after" and end < whole
+    if (
+        following is not None
+        and not guarded
+        and code[-1:] not in ";}"
+        and text.content[span_of(following)[0]] in _HAZARDS
+    ):
         code += ";"
     if code[:1] in _HAZARDS and _previous_is_open(text, preceding):
         code = ";" + code
@@ -222,7 +236,7 @@ def remove_statement(text: Text, module: ir.Module, span: ir.Span) -> tuple[Edit
 
 def _exact(text: Text, module: ir.Module, span: ir.Span) -> Node | None:
     node = _statement_node(text, module, span)
-    return node if node is not None and span_of(node) == span else None
+    return node if node is not None and span_of(node) == span and _own_end(text, span[1]) == span[1] else None
 
 
 def _shared(module: ir.Module, span: ir.Span) -> bool:

@@ -69,9 +69,8 @@ def style(text: Text, module: ir.Module) -> Style:
         parent = node.parent()
         start, end = syntax.span_of(node)
         # JSX attributes have a convention of their own, and a text with quotes inside was given no choice.
-        if (parent is None or parent.kind() != "jsx_attribute") and not _holds_quotes(
-            text.content[start + 1 : end - 1]
-        ):
+        inner = text.content[start + 1 : end - 1]
+        if "'" not in inner and '"' not in inner and (parent is None or parent.kind() != "jsx_attribute"):
             quotes[text.content[start]] += 1
     ends: Counter[bool] = Counter()
     for statement in all_statements(module):
