@@ -38,8 +38,8 @@ CHAINING = VERBS | {"use", "set", "enable", "disable", "engine", "param", "on"}
 
 SERVERS = frozenset(
     {
-        "http#createServer", "https#createServer", "http2#createServer", "http2#createSecureServer", "spdy#createServer",
-        "http#Server", "https#Server", "http-shutdown#default", "http2-express-bridge#default",
+        "http#createServer", "https#createServer", "http2#createServer", "http2#createSecureServer",
+        "spdy#createServer", "http#Server", "https#Server", "http-shutdown#default", "http2-express-bridge#default",
     }
 )  # fmt: skip
 # Packages that are given an application and add nothing to it that a rule asks about.
@@ -77,9 +77,9 @@ class Express:
             return False
         text, certain, _ = machine.resolver.callee(call, frame)
         if certain and text in CREATORS:
-            owner = machine.create(call, frame, CREATORS[text], "express")
-            if owner.kind == "app":
-                machine.emit(owner, Event("app", frame.path, call.span, machine.statement, owner.name))
+            made = machine.create(call, frame, CREATORS[text], "express")
+            if made.kind == "app":
+                machine.emit(made, Event("app", frame.path, call.span, machine.statement, made.name))
             return True
         callee = call.callee
         if not isinstance(callee, Member):

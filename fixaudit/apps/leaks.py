@@ -18,6 +18,7 @@ from fixaudit.source.ir import Call, Expr, FunctionRef, Logical, Member, Name, O
 SENDERS = frozenset({"json", "send", "end", "write", "render", "jsonp", "status", "sendStatus"})
 RESPONSES = re.compile(r"(Response|jsonify|make_response|render_template|abort)$")
 DEVELOPMENT = re.compile(r"NODE_ENV|\benv\b|is_?prod|is_?dev|production|development|\bdebug\b|DEBUG|ENVIRONMENT", re.I)
+TELLING = frozenset({"message", "args", "toString", "original", "orig", "sqlMessage"})
 STACK_CALLS = frozenset({"traceback#format_exc", "traceback#format_exception", "traceback#format_tb"})
 
 
@@ -54,7 +55,9 @@ class _Reader:
         self.hidden = False
 
     def statement(self, statement: Statement) -> str:
-        guards = [self.resolver.source(self.frame, guard[1]) for guard in statement.guards if guard[0] in ("if", "else")]
+        guards = [
+            self.resolver.source(self.frame, guard[1]) for guard in statement.guards if guard[0] in ("if", "else")
+        ]
         if any(DEVELOPMENT.search(guard) for guard in guards):
             return "none"
         guarded = any(self._mentions(guard) for guard in guards)
@@ -180,7 +183,9 @@ class _Reader:
         if isinstance(expr, Member) and isinstance(expr.object, Name) and expr.object.name in self.errors:
             if expr.name in ("stack", "__traceback__"):
                 return "stack"
-            return "message" if expr.name in ("message", "args", "toString", "original", "orig", "sqlMessage") else "none"
+            return (
+                "message" if expr.name in ("message", "args", "toString", "original", "orig", "sqlMessage") else "none"
+            )
         if isinstance(expr, Name):
             if expr.name in self.stacks:
                 return "stack"

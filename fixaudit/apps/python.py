@@ -18,7 +18,7 @@ from fixaudit.resolve.names import positional
 from fixaudit.resolve.paths import Local
 from fixaudit.resolve.things import Definition, Frame, Opaque, Package, Thing
 from fixaudit.resolve.values import value_of
-from fixaudit.source.ir import Call, Expr, Literal, Member, Name, Object, Target
+from fixaudit.source.ir import Call, Expr, Literal, Member, Name, Object, Other, Target
 
 if TYPE_CHECKING:
     from fixaudit.apps.run import Machine
@@ -44,15 +44,20 @@ ERROR_CALLS = frozenset({"add_exception_handler", "register_error_handler"})
 SERVERS = frozenset({"uvicorn#run", "hypercorn.asyncio#serve", "waitress#serve", "uvicorn#Config", "granian#Granian"})
 # What is given an application and adds nothing to it that a rule asks about.
 HARMLESS = (
-    "fastapi.testclient#", "httpx#", "asgi_lifespan#", "mangum#", "logging#", "print", "isinstance", "getattr", "setattr",
-    "uvicorn#", "hypercorn", "waitress#", "fastapi.openapi", "alembic", "flask_migrate#", "flask_sqlalchemy#", "len", "id",
-    "fastapi_pagination#", "prometheus_fastapi_instrumentator#", "flask_login#", "flask_mail#", "flask_marshmallow#",
+    "fastapi.testclient#", "httpx#", "asgi_lifespan#", "mangum#", "logging#", "print", "isinstance",
+    "getattr", "setattr", "uvicorn#", "hypercorn", "waitress#", "fastapi.openapi", "alembic",
+    "flask_migrate#", "flask_sqlalchemy#",
+    "len", "id",
+    "fastapi_pagination#",
+    "prometheus_fastapi_instrumentator#", "flask_login#", "flask_mail#", "flask_marshmallow#",
     "opentelemetry.", "a2wsgi#", "asgiref.",
 )  # fmt: skip
 # What is given an application and is known to be middleware and nothing else.
 MIDDLEWARE = (
-    "flask_cors#CORS", "flask_talisman#Talisman", "flask_seasurf#SeaSurf", "flask_wtf.csrf#CSRFProtect", "flask_wtf#CSRFProtect",
-    "flask_limiter#Limiter", "flask_compress#Compress", "fastapi.middleware", "starlette.middleware", "werkzeug.middleware",
+    "flask_cors#CORS", "flask_talisman#Talisman", "flask_seasurf#SeaSurf", "flask_wtf.csrf#CSRFProtect",
+    "flask_wtf#CSRFProtect",
+    "flask_limiter#Limiter", "flask_compress#Compress", "fastapi.middleware", "starlette.middleware",
+    "werkzeug.middleware",
     "secure#",
 )  # fmt: skip
 HIDDEN = frozenset({"KIND", "METHOD", "PATH", "CALLEE", "HANDLER", "ARITY", "LEAKS"})
@@ -175,7 +180,7 @@ class PythonWeb:
                 inner = Event("error_handler", thing.path, entry.span, machine.statement, owner.name)
                 # A class as a key is a computed key: its text still says what is caught.
                 caught = entry.key or machine.resolver.source(thing.frame, entry.key_span)
-                handler = key.parts[-1] if getattr(key, "kind", "") == "pair" and getattr(key, "parts", ()) else key
+                handler = key.parts[-1] if isinstance(key, Other) and key.kind == "pair" and key.parts else key
                 inner.catches = caught.strip("\"'") or None
                 self._error_function(machine, inner, handler, thing.frame)
                 machine.emit(owner, inner)
@@ -412,9 +417,7 @@ class PythonWeb:
             event.middleware = self._beside(machine, decorator, definition.decorators, frame)
             self._route(machine, owner, event, name, first or keywords.get("path"), keywords, None, frame)
 
-    def _beside(
-        self, machine: Machine, decorator: Expr, decorators: tuple[Expr, ...], frame: Frame
-    ) -> tuple[str, ...]:
+    def _beside(self, machine: Machine, decorator: Expr, decorators: tuple[Expr, ...], frame: Frame) -> tuple[str, ...]:
         """Name the decorators below a route's own: `@limiter.limit("5/minute")`, `@login_required`."""
         names = []
         for other in decorators:
@@ -490,6 +493,3 @@ class PythonWeb:
         return callee.name in ERROR_CALLS | {
             "add_middleware", "include_router", "register_blueprint", "mount", "add_api_route", "add_url_rule", "run",
         }  # fmt: skip
-
-
-

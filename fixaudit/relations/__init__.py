@@ -20,7 +20,14 @@ def registry() -> dict[str, Relation]:
 
 
 MODULES: tuple[str, ...] = (
+    "app_events",
+    "calls",
     "docker",
     "dotenv",
+    "env_reads",
     "files",
+    "secrets",
+    "functions",
+    "queries",
+    "routes",
 )

@@ -26,15 +26,15 @@ KINDS = ("app", "use", "route", "mount", "listen", "error_handler", "static", "o
 
 COLUMNS = {
     "KIND": Column("text", "What happens: app (it is made), use (middleware), route, mount (a router or another "
-                   "application), static (files), error_handler, listen, other (it is given to something unknown).", KINDS),
+                   "application), static (files), error_handler, listen, other (given to something unknown).", KINDS),
     "APP": Column("text", "The application, as path#name. Opaque for a router that no visible application mounts."),
     "ROUTER": Column("text", "The router that the event stands on, as path#name; null on the application itself."),
-    "SEQ": Column("number", "Place in the run order of APP. Express: as the program runs, a mounted router's events right "
-                  "after its mount. FastAPI, Starlette and Flask: middleware and error handlers before all routes, "
+    "SEQ": Column("number", "Place in the run order of APP. Express: as the program runs, what a mounted router does "
+                  "right after its mount. FastAPI, Starlette, Flask: middleware and error handlers before all routes, "
                   "because they wrap every route wherever they are added."),
     "METHOD": Column("text", "HTTP method of a route in capitals; ALL for `all`, WEBSOCKET for sockets."),
     "PATH": Column("text", "Full path with the prefixes of all mounts; for `use` the path it is limited to."),
-    "CALLEE": Column("text", "What is used, as package#export (helmet#default) or local:path#name; for a route its handler."),
+    "CALLEE": Column("text", "What is used: package#export or local:path#name; of a route its handler."),
     "HANDLER": Column("text", "The handler or router as written; empty for an inline function."),
     "MIDDLEWARE": Column("set", "What a route applies before its handler: functions, dependencies, other decorators."),
     "ARITY": Column("number", "How many parameters the handler takes, as Express counts them."),
@@ -50,7 +50,9 @@ COLUMNS = {
 WORDS = (b"express", b"fastapi", b"starlette", b"flask")
 _CREATES = re.compile(rb"express|FastAPI|APIRouter|Starlette|Flask|Blueprint|\bRouter\b|\bMount\b")
 _SCRIPT_IMPORT = re.compile(rb"""(?:\bfrom|\brequire\s*\(|\bimport\s*\(?)\s*['"]([^'"\n]+)['"]""")
-_PYTHON_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t(]+([^\n)]*)|import[ \t]+([.\w]+))", re.MULTILINE)
+_PYTHON_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t(]+([^\n)]*)|import[ \t]+([.\w]+))", re.MULTILINE
+)
 
 MAX_IMPORTERS = 3
 """Rounds of "who imports these": a server that imports an application from a file that makes it, and one more."""

@@ -9,18 +9,18 @@ This module must not know of rules.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import Column, RootRelation, Row, Scalar, Value
 from fixaudit.relations.env_schemas import schema_reads
-from fixaudit.relations.linked import LANGUAGES, per_file, resolver_of
+from fixaudit.relations.linked import LANGUAGES, per_file
 from fixaudit.relations.sites import Site, sites
 from fixaudit.resolve.names import Resolver, positional
 from fixaudit.resolve.settings import settings_of
 from fixaudit.resolve.things import Definition, Frame, Package, Thing
-from fixaudit.resolve.values import ENV_CALLS, value_of
+from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Call, Expr, Literal, Logical, Member, Name, Object, Other, Span, parts
 from fixaudit.text import byte_key
 
@@ -37,8 +37,8 @@ COLUMNS = {
 }  # fmt: skip
 
 WORDS = (
-    b"process.env", b"process", b"import.meta.env", b"environ", b"getenv", b"BaseSettings", b"decouple", b"environs",
-    b"starlette.config", b"env-var", b"Settings",
+    b"process.env", b"= process", b"process'", b'process"', b"import.meta.env", b"environ", b"getenv", b"Settings",
+    b"decouple", b"starlette.config", b"env-var", b"Bun.env", b"Deno.env",
 )  # fmt: skip
 ROOTS = frozenset({"process.env", "process#env", "import.meta.env", "Bun.env"})
 PYTHON_ROOTS = frozenset({"os#environ", "os#environb"})
@@ -64,7 +64,7 @@ INSTANCES = frozenset({"decouple#AutoConfig", "starlette.config#Config", "enviro
 
 @dataclass
 class _Reads:
-    """The reads of one file. `helpers` are (function name, parameter position) of functions that read a computed key."""
+    """The reads of one file. A computed key that is a parameter marks its function as a helper."""
 
     file: SourceFile
     frame: Frame
@@ -154,9 +154,7 @@ def replace_path(target: Any) -> Any:
     return msgspec.structs.replace(target, path=target.path[1:])
 
 
-def _walk(
-    resolver: Resolver, reads: _Reads, site: Site, expr: Expr, frame: Frame, parents: tuple[Expr, ...]
-) -> None:
+def _walk(resolver: Resolver, reads: _Reads, site: Site, expr: Expr, frame: Frame, parents: tuple[Expr, ...]) -> None:
     match expr:
         case Member():
             if not (site.written is expr and not parents) and _member(resolver, reads, site, expr, frame, parents):
@@ -184,8 +182,6 @@ def _member(
         if expr.key is not None:
             value = value_of(resolver, expr.key, frame)
             key = value.text if value.kind == "string" else None
-            if key is None and _is_loop_over(resolver, expr, frame):
-                return True
             default = _default(resolver, expr, parents, frame)
             reads.add(key, form, expr.span, default, default is None, expr.key.span)
             if key is None:
@@ -203,17 +199,10 @@ def _member(
     return True
 
 
-def _is_loop_over(resolver: Resolver, expr: Member, frame: Frame) -> bool:
-    """`Object.keys(process.env).map((key) => process.env[key])` names no key."""
-    return False
-
-
 def replace_row(row: Row, helper: tuple[str, int]) -> Row:
     """Mark an opaque row as the body of a helper."""
     name, position = helper
-    return Row(
-        row.path, row.span, row.values, row.spans, row.opaque, {"helper": Value("list", f"{name}:{position}")}
-    )
+    return Row(row.path, row.span, row.values, row.spans, row.opaque, {"helper": Value("list", f"{name}:{position}")})
 
 
 def _helper_of(key: Expr, frame: Frame) -> tuple[str, int] | None:
@@ -255,22 +244,22 @@ def _default(resolver: Resolver, expr: Expr, parents: tuple[Expr, ...], frame: F
 def _call(resolver: Resolver, reads: _Reads, call: Call, frame: Frame, parents: tuple[Expr, ...]) -> bool:
     found = schema_reads(resolver, call, frame, is_environment)
     if found is not None:
-        for key, key_span, default, required in found:
-            reads.add(key, "field", key_span, default, required, key_span)
+        for name, key_span, usual, required in found:
+            reads.add(name, "field", key_span, usual, required, key_span)
         return True
     text, certain, thing = resolver.callee(call, frame)
     if not certain:
         return False
-    name = text
+    helper_name = text
     if isinstance(thing, Definition) or text.rsplit(".", 1)[0] in INSTANCES:
         # `env = Env(); env("KEY")` and `env.str("KEY")` call what the class made; `Env()` itself reads nothing.
-        name = text if text in INSTANCES else text.rsplit(".", 1)[0]
-        if name not in INSTANCES:
+        helper_name = text if text in INSTANCES else text.rsplit(".", 1)[0]
+        if helper_name not in INSTANCES:
             return False
     elif text in INSTANCES or text not in HELPERS:
         return False
     arguments = positional(call.arguments)
-    where = HELPERS[name]
+    where = HELPERS[helper_name]
     first = arguments[0].value if arguments else next(
         (a.value for a in call.arguments if a.keyword in ("key", "name", "var")), None
     )  # fmt: skip
@@ -281,7 +270,7 @@ def _call(resolver: Resolver, reads: _Reads, call: Call, frame: Frame, parents: 
     default: Expr | None = next((a.value for a in call.arguments if a.keyword == "default"), None)
     if default is None and isinstance(where, int) and len(arguments) > where:
         default = arguments[where].value
-    if default is None and name in ("environs#Env", "environ#Env") and len(arguments) > 1:
+    if default is None and helper_name in ("environs#Env", "environ#Env") and len(arguments) > 1:
         default = arguments[1].value
     shown = _text(resolver, default, frame)
     if shown is None:
@@ -354,23 +343,26 @@ def _helpers(facts: Facts, rows: list[Row]) -> list[Row]:
                 value = value_of(resolver, arguments[position].value, at)
                 key = value.text if value.kind == "string" else None
                 rest = arguments[position + 1].value if len(arguments) > position + 1 else None
-                default = _text(resolver, rest, at)
-                reads.add(key, "call", call.span, default, default is None, arguments[position].value.span)
+                shown = _text(resolver, rest, at)
+                reads.add(key, "call", call.span, shown, shown is None, arguments[position].value.span)
                 reads.rows[-1] = Row(
-                    file.path, call.span, {**reads.rows[-1].values, "VIA": text}, reads.rows[-1].spans, reads.rows[-1].opaque
+                    file.path,
+                    call.span,
+                    {**reads.rows[-1].values, "VIA": text},
+                    reads.rows[-1].spans,
+                    reads.rows[-1].opaque,
                 )
         return reads.rows
 
     calls = per_file(facts, "env_helper:1:" + ",".join(sorted(targets)), words, compute)
     called = {str(row.values["VIA"]) for row in calls}
     kept = [
-        row for row in rows
-        if "helper" not in row.nested or f"local:{row.path}#{row.nested['helper'].text.rpartition(':')[0]}" not in called
-    ]  # fmt: skip
-    kept = [replace(row) if False else row for row in kept]
-    plain = [
-        Row(r.path, r.span, {k: v for k, v in r.values.items() if k != "VIA"}, r.spans, r.opaque) for r in calls
+        row
+        for row in rows
+        if "helper" not in row.nested
+        or f"local:{row.path}#{row.nested['helper'].text.rpartition(':')[0]}" not in called
     ]
+    plain = [Row(r.path, r.span, {k: v for k, v in r.values.items() if k != "VIA"}, r.spans, r.opaque) for r in calls]
     return sorted([*map(_without_mark, kept), *plain], key=lambda row: (byte_key(row.path), row.span))
 
 
@@ -378,13 +370,47 @@ def _without_mark(row: Row) -> Row:
     return Row(row.path, row.span, row.values, row.spans, row.opaque) if row.nested else row
 
 
-LISTEN_WORDS = (b".listen(", b"uvicorn", b".run(", b"port")
+LISTEN_WORDS = (b".listen(", b"uvicorn", b".run(", b"createServer", b"serve(")
+SERVERS = frozenset({"uvicorn#run", "uvicorn#Config", "waitress#serve", "hypercorn#run"})
 
 
 def _listened(facts: Facts) -> frozenset[str]:
-    """Return the keys whose values reach a server's port or host."""
-    del facts
-    return frozenset()
+    """Return the keys whose values reach a server's port or host, in any file."""
+    found = per_file(facts, "env_listen:1", LISTEN_WORDS, _listen_keys)
+    return frozenset(found)
+
+
+def _listen_keys(resolver: Resolver, file: SourceFile, frame: Frame) -> Sequence[str]:
+    keys: set[str] = set()
+    for site in sites(frame.scopes.module):
+        at = resolver.frame(file.path, site.scope) or frame
+        for call in _nested_calls(site.expr):
+            method = call.callee.name if isinstance(call.callee, Member) else None
+            given: list[Expr] = []
+            if method == "listen" and not frame.python:
+                given = [argument.value for argument in call.arguments[:2]]
+            elif frame.python and (method == "run" or resolver.callee(call, at)[0] in SERVERS):
+                given = [a.value for a in call.arguments if a.keyword in ("port", "host", "bind")]
+            for expr in given:
+                keys.update(_keys_in(value_of(resolver, expr, at)))
+                keys.update(_keys_behind(resolver, expr, at))
+    return sorted(keys)
+
+
+def _keys_in(value: Value) -> Iterator[str]:
+    if value.kind == "env":
+        yield value.text
+    for item in (*value.items, *value.entries.values()):
+        yield from _keys_in(item)
+
+
+def _keys_behind(resolver: Resolver, expr: Expr, frame: Frame) -> Iterator[str]:
+    """`const port = normalizePort(process.env.PORT || "3000")` through a function that cannot be evaluated."""
+    thing = resolver.resolve(expr, frame)
+    for option in resolver.options(thing):
+        if isinstance(option, Definition) and isinstance(option.expr, Call):
+            for argument in option.expr.arguments:
+                yield from _keys_in(value_of(resolver, argument.value, option.frame))
 
 
 RELATIONS = (
@@ -395,5 +421,3 @@ RELATIONS = (
         _rows,
     ),
 )
-
-__all__ = ("ENV_CALLS", "RELATIONS", "resolver_of")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import FileRelation, Row
@@ -18,7 +19,7 @@ from fixaudit.resolve.things import Frame
 
 LANGUAGES = ("javascript", "typescript", "tsx", "python")
 
-Compute = Callable[[Resolver, SourceFile, Frame], Sequence[Row]]
+T = TypeVar("T")
 Stamp = tuple[tuple[str, str | None], ...]
 
 
@@ -60,15 +61,20 @@ def resolver_of(facts: Facts) -> Resolver:
     return found
 
 
-def per_file(facts: Facts, name: str, words: tuple[bytes, ...], compute: Compute) -> list[Row]:
-    """Return the rows of every file that holds one of the words, in path order. `name` carries a version."""
+def per_file(
+    facts: Facts, name: str, words: tuple[bytes, ...], compute: Callable[[Resolver, SourceFile, Frame], Sequence[T]]
+) -> list[T]:
+    """Return what `compute` gives for every file that holds one of the words, in path order.
+
+    `name` names the computation and its version; no words: every program file.
+    """
     resolver = resolver_of(facts)
-    rows: list[Row] = []
+    rows: list[T] = []
     for path in mentioning(facts, words):
         file = facts.file(path)
         if file is None:
             continue
-        known: list[tuple[Stamp, tuple[Row, ...]]] = file.memo.get(
+        known: list[tuple[Stamp, tuple[T, ...]]] = file.memo.get(
             f"linked:{name}", f"{facts.root.path}\0{path}\0{file.digest}", list
         )
         found = next((kept for marks, kept in known if holds(facts, marks)), None)
@@ -79,8 +85,3 @@ def per_file(facts: Facts, name: str, words: tuple[bytes, ...], compute: Compute
             known.append((stamp(facts, resolver.touched - {path}), found))
         rows += found
     return rows
-
-
-def frame_of(resolver: Resolver, frame: Frame, scope: int | None) -> Frame:
-    """Return the frame of a function in the same file as `frame`."""
-    return resolver.frame(frame.path, scope) or frame

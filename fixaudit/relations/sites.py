@@ -54,7 +54,11 @@ def _of_statement(statement: Statement, scope: ScopeIndex, seen: set[int]) -> It
         if target.member is not None:
             augmented = statement.kind == "augment"
             yield Site(
-                target.member, scope, statement, None if augmented else target.member, target.member if augmented else None
+                target.member,
+                scope,
+                statement,
+                None if augmented else target.member,
+                target.member if augmented else None,
             )
         if target.default is not None:
             yield Site(target.default, scope, statement)

@@ -30,8 +30,10 @@ from fixaudit.source.ir import (
     Name,
     Object,
     Other,
-    Sequence as SequenceNode,
     dotted,
+)
+from fixaudit.source.ir import (
+    Sequence as SequenceNode,
 )
 
 NEAR, FAR = 3, 12
@@ -39,6 +41,8 @@ IMPORT_COST, REEXPORT_COST = 2, 1
 
 MAX_DEPTH = 80
 """Nested resolutions before giving up; the deepest chain in the programs it was tried on was below 30."""
+
+PROPERTIES = frozenset({"property", "functools.cached_property", "cached_property"})
 
 # Calls that give their first argument back.
 SAME = frozenset({"Object.freeze", "Object.seal", "structuredClone", "copy#deepcopy", "copy#copy"})
@@ -211,7 +215,7 @@ class Resolver:
             return Definition("function", frame, binding.functions[-1])
         if binding.classes and not binding.values:
             return Definition("class", frame, binding.classes[-1])
-        things = []
+        things: list[Thing] = []
         for target, value, statement, scope in binding.values:
             at = self._inner(frame, scope)
             if value is None or any(guard[0] == "for" and _in(statement.span, guard[1]) for guard in statement.guards):
@@ -423,7 +427,9 @@ class Resolver:
         method = tables.method(thing.index, name)
         if method is not None:
             definition = tables.module.functions[method]
-            if any(dotted(d) in ("property", "functools.cached_property", "cached_property") for d in definition.decorators):
+            if any(
+                dotted(d) in ("property", "functools.cached_property", "cached_property") for d in definition.decorators
+            ):
                 inner = Frame(thing.path, tables, method, thing.frame, {}, thing)
                 return self.returned(inner, steps)
             return Definition("function", thing.frame, method, made=None) if thing.kind == "class" else Definition(
@@ -543,6 +549,14 @@ class Resolver:
         else:
             yield thing
 
+    def _instance_text(self, thing: Definition) -> str:
+        """Name an instance by the package's class that its class extends, if any."""
+        for base in thing.frame.scopes.module.classes[thing.index].bases:
+            parent = self.resolve(base, thing.frame)
+            if isinstance(parent, Package) and parent.name:
+                return parent.text
+        return thing.text
+
     def callee(self, call: Call, frame: Frame) -> tuple[str, bool, Thing]:
         """Name what a call calls: (canonical text, whether it is certain, the thing).
 
@@ -564,15 +578,19 @@ class Resolver:
                 text, certain, _ = self.named(inner.callee, thing.frame, depth - 1)
                 return text, certain, thing
         if isinstance(expr, Member) and expr.name is not None and depth:
-            holder = self.settle(self.resolve(expr.object, frame))
-            single = [option for option in self.options(holder)]
-            if len(single) == 1 and isinstance(single[0], Definition):
-                found = single[0]
+            holder = list(self.options(self.resolve(expr.object, frame)))
+            if len(holder) == 1 and isinstance(holder[0], Definition):
+                found = holder[0]
                 if isinstance(found.expr, Call):
                     text, certain, _ = self.named(found.expr.callee, found.frame, depth - 1)
                     return f"{text}.{expr.name}", certain, thing
                 if found.kind == "instance":
-                    return f"{found.text}.{expr.name}", True, thing
+                    return f"{self._instance_text(found)}.{expr.name}", True, thing
+            elif isinstance(expr.object, Member):
+                # `prisma.user.findMany` is "@prisma/client#PrismaClient.user.findMany".
+                text, certain, _ = self.named(expr.object, frame, depth - 1)
+                if certain:
+                    return f"{text}.{expr.name}", True, thing
         return dotted(expr) or self.source(frame, expr.span), False, thing
 
 

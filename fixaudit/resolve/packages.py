@@ -81,7 +81,7 @@ def canonical(name: str, export: str, members: tuple[str, ...], python: bool) ->
     member of it is a named export. In Python a lower-case attribute that holds a capitalised one is a module
     (`orm.Session` of sqlalchemy is "sqlalchemy.orm#Session").
     """
-    path = [part for part in (export, *members)]
+    path = [export, *members]
     if not name:
         return ".".join(part for part in path if part)
     while path and path[0] in ("*", "default"):

@@ -216,7 +216,7 @@ class Locator:
     @cached_property
     def _directories(self) -> frozenset[str]:
         """Directories that hold Python files, for namespace packages."""
-        found = set()
+        found: set[str] = set()
         for path in self.facts.project.paths:
             if path.endswith(".py"):
                 found.update(_ancestors(posixpath.dirname(path)))

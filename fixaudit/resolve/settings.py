@@ -127,7 +127,8 @@ def _fields(resolver: Resolver, frame: Frame, statement: Statement, config: _Con
         return
     if annotation is None or annotation.startswith(("ClassVar", "typing.ClassVar")):
         return
-    default, aliases = statement.value, []
+    default: Expr | None = statement.value
+    aliases: list[str | None] = []
     if isinstance(default, Call) and resolver.callee(default, frame)[0] in FIELDS:
         default, aliases = _field_call(default)
     required = default is None and not re.search(r"\bOptional\b", annotation)

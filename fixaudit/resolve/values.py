@@ -229,7 +229,12 @@ def _call(resolver: Resolver, call: Call, frame: Frame, depth: int) -> Value:
         if converted.kind != "unknown":
             return converted
     result = resolver.settle(resolver.resolve(call, frame, NEAR))
-    if isinstance(result, Definition) and result.kind == "value" and result.expr is not call and result.expr is not None:
+    if (
+        isinstance(result, Definition)
+        and result.kind == "value"
+        and result.expr is not call
+        and result.expr is not None
+    ):
         return value_of(resolver, result.expr, result.frame, depth - 1)
     if isinstance(result, Package):
         return _thing(resolver, result, call, frame, depth)
