@@ -1,0 +1,249 @@
+"""Steps that change what a finding's row points at: replace, remove, add_argument, ensure_import.
+
+Contract: a capture is a place of the finding's row: a span by name (`VALUE`, `STATEMENT`, `ROW` for all of it) or a
+value of its call (`option.origin`, `argument.0`), which may stand in another file. The smallest text is replaced;
+comments are never lost; code takes the file's style, and what it names is brought into scope.
+This module must not know of any single rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fixaudit.fixers.base import Planned, Refusal, Situation, StepKind
+from fixaudit.fixers.expressions import fitted, is_value
+from fixaudit.fixers.program import Code, Program, open_program
+from fixaudit.fixers.support import NAME, TEXT, closed, edited, fill
+from fixaudit.relations.base import Row, Value
+from fixaudit.rulebook.template import Application, Template, parse
+from fixaudit.snapshot import ChangeSet
+from fixaudit.source.ir import Span
+from fixaudit.text import Edit
+
+ONE_IMPORT = closed(("package",), package=NAME, export=NAME, **{"as": NAME})
+IMPORTS: Mapping[str, Any] = {"type": "object", "additionalProperties": ONE_IMPORT}
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A captured place: the file, the span in it, and its text."""
+
+    program: Program
+    span: Span
+
+    @property
+    def text(self) -> str:
+        return self.program.text.content[slice(*self.span)]
+
+
+def spot(situation: Situation, capture: str) -> Spot | Refusal:
+    """Find the place of a capture."""
+    row = situation.target.row
+    place = _place(row, capture) if row else None
+    if place is None:
+        return Refusal(f"{capture} is not written in the code that was found", code="shape")
+    program = open_program(situation.facts, place[0])
+    return program if isinstance(program, Refusal) else Spot(program, place[1])
+
+
+def _place(row: Row, capture: str) -> tuple[str, Span] | None:
+    if capture == "ROW":
+        return row.path, row.span
+    if capture in row.spans:
+        return row.path, row.spans[capture]
+    head, *rest = capture.split(".")
+    value: Value | None = row.nested.get(head)
+    path = row.path
+    for name in rest:
+        if value is None:
+            return None
+        path = value.path or path
+        if value.kind == "list" and name.isdecimal():
+            value = value.items[int(name)] if int(name) < len(value.items) else None
+        else:
+            value = value.entries.get(name)
+    if value is None or value.span == (0, 0):
+        return None
+    return value.path or path, value.span
+
+
+def written(
+    template: str, situation: Situation, program: Program, imports: Mapping[str, Any], **more: Any
+) -> Code | Refusal:
+    """Fill in a template of code for one file: its imports become names, `env(…)` reads in the file's language."""
+    edits: list[Edit] = []
+    bound: dict[str, str] = {}
+    for name, wanted in imports.items():
+        package, export = str(fill(wanted["package"], situation)), wanted.get("export", "default")
+        code = program.ensure_import(package, export, wanted.get("as", name))
+        if isinstance(code, Refusal):
+            return code
+        edits += code.edits
+        bound[name] = code.code
+    refusals: list[Refusal] = []
+    functions = _functions(program, edits, refusals, alone=_is_one_call(template))
+    filled = str(fill(template, situation, functions, **bound, **more))
+    return refusals[0] if refusals else Code(filled, tuple(edits))
+
+
+def _is_one_call(template: str) -> bool:
+    parsed = parse(template)
+    return isinstance(parsed, Template) and len(parsed.parts) == 1 and isinstance(parsed.parts[0], Application)
+
+
+def _functions(
+    program: Program, edits: list[Edit], refusals: list[Refusal], *, alone: bool
+) -> dict[str, Callable[..., str]]:
+    def read(key: str, required: bool, default: str) -> str:
+        code = program.env_read(key, required=required, default=default)
+        if isinstance(code, Refusal):
+            refusals.append(code)
+            return ""
+        edits.extend(code.edits)
+        loose = " " in code.code and program.family == "javascript"
+        return f"({code.code})" if loose and not alone else code.code
+
+    return {
+        "env": lambda key: read(key, True, ""),
+        "env_optional": lambda key, default="": read(key, False, default),
+    }
+
+
+def _replace(arguments: Mapping[str, Any], situation: Situation) -> Planned:
+    place = spot(situation, arguments["capture"])
+    if isinstance(place, Refusal):
+        return place
+    program = place.program
+    if not is_value(program.text.content, program.language, place.span) and not arguments.get("whole"):
+        return _constant(program, place.span)
+    template = str(arguments["with"])
+    code = written(template, situation, program, arguments.get("imports", {}), original=place.text)
+    if isinstance(code, Refusal):
+        return code
+    if _loses_comment(place, code.code):
+        return Refusal(f"{_where(place)}: a comment would be lost", code="shape")
+    keeps_original = place.text in code.code
+    styled = code.code if keeps_original else program.styled(code.code)
+    new = styled
+    if not arguments.get("whole"):
+        new = fitted(styled, program.text.content, program.language, place.span)
+    edit = Edit(*place.span, place.text, new.replace("\n", program.text.newline))
+    return edited(program.path, (*code.edits, edit))
+
+
+def _constant(program: Program, span: Span) -> Refusal:
+    line = program.text.lines.position(span[0])[0]
+    return Refusal(f"{program.path}:{line}: the language wants a constant there", code="shape")
+
+
+def _where(place: Spot) -> str:
+    return f"{place.program.path}:{place.program.text.lines.position(place.span[0])[0]}"
+
+
+def _loses_comment(place: Spot, code: str) -> bool:
+    inside = [c for c in place.program.module.comments if place.span[0] <= c.span[0] < place.span[1]]
+    return any(comment.text not in code for comment in inside)
+
+
+def _remove(arguments: Mapping[str, Any], situation: Situation) -> Planned:
+    place = spot(situation, arguments["capture"])
+    if isinstance(place, Refusal):
+        return place
+    edits = place.program.remove(place.span)
+    return edits if isinstance(edits, Refusal) else edited(place.program.path, edits)
+
+
+def _add_argument(arguments: Mapping[str, Any], situation: Situation) -> Planned:
+    place = spot(situation, arguments["capture"])
+    if isinstance(place, Refusal):
+        return place
+    program = place.program
+    name = str(fill(arguments["name"], situation))
+    template = arguments["value"]
+    if not isinstance(template, str):
+        template = _constant_code(template, program.family)
+    code = written(template, situation, program, arguments.get("imports", {}))
+    if isinstance(code, Refusal):
+        return code
+    if arguments.get("replace"):
+        held = spot(situation, f"option.{name}")
+        if isinstance(held, Spot):
+            if held.program.path != program.path:
+                return edited(held.program.path, (Edit(*held.span, held.text, program.styled(code.code)),))
+            return edited(program.path, (*code.edits, Edit(*held.span, held.text, program.styled(code.code))))
+    edits = program.add_argument(place.span, name, code.code, position=arguments.get("position", 0))
+    return edits if isinstance(edits, Refusal) else edited(program.path, (*code.edits, *edits))
+
+
+def _constant_code(value: Any, family: str) -> str:
+    """Write a number, flag or nothing as the language does."""
+    if isinstance(value, bool):
+        return str(value) if family == "python" else str(value).lower()
+    if value is None:
+        return "None" if family == "python" else "null"
+    return str(value)
+
+
+def _ensure_import(arguments: Mapping[str, Any], situation: Situation) -> Planned:
+    target = situation.target
+    path = target.row.path if target.row else target.path
+    if path is None:
+        return Refusal("the finding points at no program", code="shape")
+    program = open_program(situation.facts, path)
+    if isinstance(program, Refusal):
+        return program
+    package = str(fill(arguments["package"], situation))
+    code = program.ensure_import(package, arguments.get("export", "default"), arguments.get("as"))
+    return code if isinstance(code, Refusal) else edited(path, code.edits)
+
+
+def joined(program: Program, parts: Sequence[tuple[Edit, ...]]) -> ChangeSet | Refusal:
+    """Return several edits of one file as one change."""
+    return edited(program.path, tuple(edit for part in parts for edit in part))
+
+
+_CAPTURE = {"type": "string", "pattern": r"^([A-Z][A-Z0-9_]*|(option|argument)(\.[^.]+)*)$"}
+_SCALAR = {"type": ["string", "number", "boolean", "null"]}
+
+STEPS = (
+    StepKind(
+        "replace",
+        "Put an expression in the place of a captured one (`original` is its text): in brackets where precedence "
+        "needs them, in the file's quotes. `whole: true` replaces any other text, as it is written.",
+        closed(("capture", "with"), capture=_CAPTURE, **{"with": TEXT}, imports=IMPORTS, whole={"type": "boolean"}),
+        _replace,
+        ("with", "imports"),
+    ),
+    StepKind(
+        "remove",
+        "Remove a captured statement; refused where a comment would be lost.",
+        closed(("capture",), capture=_CAPTURE),
+        _remove,
+    ),
+    StepKind(
+        "add_argument",
+        "Add an option to a captured object, an option to the object argument (`position`, 0 by default) of a "
+        "captured call, or a keyword to a captured Python call. One with another value refuses the fix, unless "
+        "`replace` is set.",
+        closed(
+            ("capture", "name", "value"),
+            capture=_CAPTURE,
+            name=NAME,
+            value=_SCALAR,
+            position={"type": "integer", "minimum": 0},
+            replace={"type": "boolean"},
+            imports=IMPORTS,
+        ),
+        _add_argument,
+        ("name", "value", "imports"),
+    ),
+    StepKind(
+        "ensure_import",
+        "Bring a package's export (`default`, `*` or a name) into scope in the finding's file.",
+        ONE_IMPORT,
+        _ensure_import,
+        ("package",),
+    ),
+)

@@ -1,0 +1,192 @@
+"""Where a credential stands, and whether a read of the environment may stand there instead.
+
+This module must not know of `.env` files or of how a change is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fixaudit.facts import Facts
+from fixaudit.fixers.base import Refusal
+from fixaudit.fixers.environment import home
+from fixaudit.fixers.expressions import chain, is_value
+from fixaudit.fixers.program import Program
+from fixaudit.relations.base import Row
+from fixaudit.secrets.program import places
+from fixaudit.source.ir import Class, Literal, Module, Span, dotted
+from fixaudit.syntax import span_of
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A literal that can be replaced.
+
+    `value` is what the literal means at run time. `fallback` is the variable beside which it stands in for a missing
+    value (`env || "literal"`), `dropped` the text to take away there. `at_import`: evaluated when its file is loaded.
+    """
+
+    whole: Span
+    value: str
+    at_import: bool
+    is_bytes: bool = False
+    settings: bool = False
+    fallback: str | None = None
+    dropped: Span | None = None
+
+
+_BY_KIND = {
+    "config": "is configuration and cannot read the environment by itself: take the value out, pass it in when the "
+    "program starts",
+    "dotenv": "is an environment file: take it out of git, or leave the value empty there",
+    "dockerfile": "ends up in the image: pass the value when the container starts, or as a build secret",
+    "compose": "is read by Compose: write `${NAME}` there and keep the value in an untracked .env",
+    "ci": "is read by the CI service: keep the value in its secret store",
+    "shell": "is a script: let it read a variable that its caller sets",
+    "foreign": "is in a language that is not edited here: let it read an environment variable",
+    "lockfile": "is a lock file: take the credential out of the registry address and make the lock file again",
+    "doc": "is documentation: write a placeholder instead",
+    "test": "is a test: a made-up value does there",
+    "bundle": "is generated or vendored: take the credential out where it comes from",
+    "data": "is data: take the value out",
+}
+
+BROWSER_STACKS = frozenset({"react", "react-vite", "vite", "vue", "svelte", "angular"})
+_BROWSER_PACKAGES = ("react-dom", "react-dom/client", "vue", "svelte", "@angular/core")
+_SERVER_PACKAGES = (
+    "express",
+    "fastify",
+    "koa",
+    "hono",
+    "http",
+    "node:http",
+    "@nestjs/core",
+    "next/server",
+    "fs",
+    "path",
+)
+
+
+def refusal_of_place(row: Row, facts: Facts, program: Program | None) -> Refusal | None:
+    """Say why the credential cannot be moved because of the file it is in, or the text it is a part of."""
+    kind = row.text("KIND")
+    if row.values.get("PROVIDER") == "private_key" and kind != "source":
+        return Refusal(
+            f"{row.path} holds a private key: take it out of git, make a new one, and rotate it", code="shape"
+        )
+    if kind in _BY_KIND:
+        return Refusal(f"{row.path} {_BY_KIND[kind]}; then rotate the credential", code="shape")
+    if program is not None and is_browser(facts, program):
+        sentence = f"{row.path} is sent to browsers, so a variable would ship the credential too: call it from a server"
+        return Refusal(sentence, code="shape")
+    if row.values.get("SHAPE") == "part" or "WHOLE" not in row.spans:
+        sentence = "the credential is a part of a longer text, and only whole literals are moved: build the text from a"
+        return Refusal(f"{sentence} variable; then rotate the credential", code="shape")
+    return None
+
+
+def is_browser(facts: Facts, program: Program) -> bool:
+    """Say whether a file is part of what a browser loads."""
+    if program.family != "javascript":
+        return False
+    modules = {item.module for item in program.module.imports}
+    if any(s.kind == "directive" and "use client" in program.text.content[slice(*s.span)] for s in program.module.body):
+        return True
+    if modules.intersection(_BROWSER_PACKAGES) or "import.meta.env" in program.text.content:
+        return True
+    stacks = facts.project.view(home(facts, program.path)).stacks
+    return bool(stacks & BROWSER_STACKS) and not any(m in _SERVER_PACKAGES or m.startswith("node:") for m in modules)
+
+
+def place_of(row: Row, program: Program) -> Place | Refusal:
+    """Describe the literal of a row, or say why no expression may stand in its place."""
+    content = program.text.content
+    whole = row.spans["WHOLE"]
+    literal = _literal(program.module, content, whole)
+    if literal is None:
+        return _unmovable("it is not one whole string literal")
+    whole = _with_assertion(content, program.language, whole)
+    if not is_value(content, program.language, whole):
+        return _unmovable("the language wants a constant there")
+    prefix = re.match(r"[A-Za-z]*", literal.text)
+    is_bytes = "b" in (prefix[0].lower() if prefix else "")
+    if program.typed and "ANNOTATION" in row.spans:
+        annotation = content[slice(*row.spans["ANNOTATION"])]
+        if any(mark in annotation for mark in "\"'`"):
+            return _unmovable("its type admits certain texts only")
+    key = row.text("KEY")
+    fallback, dropped = None, None
+    if "FALLBACK" in row.spans and key and re.search(rf"\b{re.escape(key)}\b", content[slice(*row.spans["FALLBACK"])]):
+        fallback = key
+        dropped = _droppable(content, program.language, whole)
+    return Place(
+        whole,
+        str(literal.value),
+        _at_import(program.module, whole),
+        is_bytes,
+        _is_setting(program, row, whole),
+        fallback,
+        dropped,
+    )
+
+
+def _unmovable(why: str) -> Refusal:
+    sentence = f"the literal cannot be replaced by a read of the environment: {why}; move it by hand and rotate it"
+    return Refusal(sentence, code="shape")
+
+
+def _literal(module: Module, content: str, span: Span) -> Literal | None:
+    for place in places(module, content):
+        if place.node.span == span and isinstance(place.node, Literal) and isinstance(place.node.value, str):
+            return place.node
+    return None
+
+
+def _with_assertion(content: str, language: str, span: Span) -> Span:
+    """Take `as const` along: it may stand behind a literal only."""
+    nodes = chain(content, language, span)
+    if len(nodes) > 1 and nodes[-2].kind() == "as_expression":
+        outer = span_of(nodes[-2])
+        if content[span[1] : outer[1]].split() == ["as", "const"]:
+            return outer
+    return span
+
+
+def _droppable(content: str, language: str, whole: Span) -> Span | None:
+    """Return ` || "literal"` or ` = "literal"`, when nothing but the operator and white space would go with it."""
+    nodes = chain(content, language, whole)
+    parent = nodes[-2] if len(nodes) > 1 else None
+    if parent is None or parent.kind() not in ("binary_expression", "object_assignment_pattern"):
+        return None
+    left = parent.field("left") or next(iter(parent.children()), None)
+    if left is None or span_of(parent)[1] != whole[1]:
+        return None
+    start = span_of(left)[1]
+    return (start, whole[1]) if content[start : whole[0]].strip() in ("||", "??", "=") else None
+
+
+def _at_import(module: Module, span: Span) -> bool:
+    """Say whether a place is evaluated when the file is loaded: outside of every function's body."""
+    inside = (f.body_span[0] <= span[0] and span[1] <= f.body_span[1] for f in module.functions)
+    return not any(inside)
+
+
+def _is_setting(program: Program, row: Row, whole: Span) -> bool:
+    """Say whether the literal is the default of a pydantic settings field, which reads KEY from the environment."""
+    if program.language != "python":
+        return False
+    for owner, span in _fields(program.module):
+        if span[0] <= whole[0] and whole[1] <= span[1] and span[1] == whole[1]:
+            bases = {(dotted(base) or "").rpartition(".")[2] for base in owner.bases}
+            body = program.text.content[slice(*owner.span)]
+            named = row.text("NAME").upper() == row.text("KEY")
+            return "BaseSettings" in bases and named and "env_prefix" not in body and "alias" not in body
+    return False
+
+
+def _fields(module: Module) -> Iterator[tuple[Class, Span]]:
+    for owner in module.classes:
+        for statement in owner.fields:
+            yield owner, statement.span

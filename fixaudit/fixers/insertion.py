@@ -1,0 +1,151 @@
+"""Steps that put statements somewhere: insert new ones, move one that is there.
+
+Contract: the place is an anchor: a captured place of the finding, or the first or last row of a query (in run order
+where the relation has one). A row that may or may not be there makes the place unclear, and the fix is refused.
+This module must not know of any single rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fixaudit.checks import Match, Vocabulary, select
+from fixaudit.fixers.base import Planned, Refusal, Situation, StepKind
+from fixaudit.fixers.code import IMPORTS, Spot, spot, written
+from fixaudit.fixers.program import open_program
+from fixaudit.fixers.support import TEXT, closed, edited
+from fixaudit.relations.base import Row, Truth
+from fixaudit.source.ir import Span
+from fixaudit.text import Edit
+
+
+def _anchor(written_anchor: Mapping[str, Any], situation: Situation) -> tuple[Spot, Row | None] | Refusal:
+    if "capture" in written_anchor:
+        found = spot(situation, written_anchor["capture"])
+        return found if isinstance(found, Refusal) else (found, situation.target.row)
+    row = _picked(written_anchor, situation)
+    if isinstance(row, Refusal):
+        return row
+    program = open_program(situation.facts, row.path)
+    if isinstance(program, Refusal):
+        return program
+    return Spot(program, row.spans.get(written_anchor.get("on", "STATEMENT"), row.span)), row
+
+
+def _picked(written_anchor: Mapping[str, Any], situation: Situation) -> Row | Refusal:
+    from fixaudit.rulebook.build import query
+
+    own = situation.target.row
+    matches: list[tuple[Match, Row]] = []
+    for match in select(query(written_anchor["query"]), situation.facts, Vocabulary(situation.rulebook.concepts)):
+        row = match.row
+        if row is None or not _same(own, row, written_anchor):
+            continue
+        matches.append((match, row))
+    if not matches:
+        return Refusal("there is no place in the code to put it at", code="none")
+    if all(isinstance(row.values.get("SEQ"), int | float) for _, row in matches):
+        matches.sort(key=lambda pair: float(pair[1].values["SEQ"]))  # type: ignore[arg-type]
+    match, row = matches[0 if written_anchor.get("pick", "first") == "first" else -1]
+    if match.truth is not Truth.YES:
+        return Refusal(f"{row.path}: whether this place comes first or last cannot be seen", code="shape")
+    return row
+
+
+def _same(own: Row | None, row: Row, written_anchor: Mapping[str, Any]) -> bool:
+    if own is None:
+        return True
+    if written_anchor.get("same_file") and own.path != row.path:
+        return False
+    return all(own.values.get(column) == row.values.get(column) for column in written_anchor.get("same", ()))
+
+
+def _insert(arguments: Mapping[str, Any], situation: Situation) -> Planned:
+    found = _anchor(arguments["anchor"], situation)
+    if isinstance(found, Refusal):
+        return found
+    place, row = found
+    program = place.program
+    columns = {name: row.text(name) for name in row.values} if row else {}
+    template = "\n".join(arguments["code"]) if isinstance(arguments["code"], list) else arguments["code"]
+    code = written(template, situation, program, arguments.get("imports", {}), anchor=columns)
+    if isinstance(code, Refusal):
+        return code
+    body = code.code.strip("\n")
+    if _stands_there(program.text.content, place.span, program.styled(body)):
+        return edited(program.path, ())
+    edits = program.insert(place.span, arguments.get("where", "after"), body)
+    if isinstance(edits, Refusal):
+        return edits
+    return edited(program.path, _apart(code.edits, edits))
+
+
+def _apart(imports: tuple[Edit, ...], edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """Keep imports first where both go to one place (an app that is made directly below the imports)."""
+    return (*imports, *edits)
+
+
+def _stands_there(content: str, span: Span, code: str) -> bool:
+    """Say whether the code stands around the anchor already, whatever its indentation."""
+    lines = [line.strip() for line in code.split("\n") if line.strip()]
+    around = [line.strip() for line in content.splitlines() if line.strip()]
+    width = len(lines)
+    here = len([line for line in content[: span[0]].splitlines() if line.strip()])
+    reach = width + content[slice(*span)].count("\n") + 2
+    for start in range(max(0, here - reach), min(len(around) - width, here + reach) + 1):
+        if around[start : start + width] == lines:
+            return True
+    return False
+
+
+def _move(arguments: Mapping[str, Any], situation: Situation) -> Planned:
+    place = spot(situation, arguments["capture"])
+    if isinstance(place, Refusal):
+        return place
+    goal = _anchor(arguments["after"], situation)
+    if isinstance(goal, Refusal):
+        return goal
+    if goal[0].program.path != place.program.path:
+        return Refusal(f"{place.program.path}: the place to move to is in {goal[0].program.path}", code="shape")
+    edits = place.program.move(place.span, goal[0].span)
+    return edits if isinstance(edits, Refusal) else edited(place.program.path, edits)
+
+
+_COLUMN = {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"}
+_ANCHOR = {
+    "oneOf": [
+        closed(
+            ("query",),
+            query={"$ref": "#/$defs/query"},
+            on=_COLUMN,
+            pick={"enum": ["first", "last"]},
+            same={"type": "array", "items": _COLUMN},
+            same_file={"type": "boolean"},
+        ),
+        closed(("capture",), capture=_COLUMN),
+    ]
+}
+_CODE = {"oneOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]}
+
+STEPS = (
+    StepKind(
+        "insert",
+        "Insert statements before or after (the default) an anchor's statement. `{{ anchor.COLUMN }}` is the anchor's.",
+        closed(
+            ("anchor", "code"),
+            anchor=_ANCHOR,
+            where={"enum": ["before", "after"]},
+            code=_CODE,
+            imports=IMPORTS,
+        ),
+        _insert,
+        ("code", "imports"),
+    ),
+    StepKind(
+        "move",
+        "Move a captured statement behind an anchor of the same block; refused where names would change their meaning.",
+        closed(("capture", "after"), capture=_COLUMN, after=_ANCHOR),
+        _move,
+    ),
+)
