@@ -133,3 +133,4 @@ SECRET = FileRelation(
     rows=secret_rows,
     programs_only=False,
 )
+RELATIONS = (SECRET,)

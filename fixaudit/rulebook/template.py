@@ -316,8 +316,9 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "quoted": _quoted,
     "strip_ext": _strip_ext,
     "relative": _relative,
+    "or": lambda text, other: text or other,
 }
-"""The closed set of filters. Each takes the text and its arguments; `relative` alone has one (a folder)."""
+"""The closed set of filters. Each takes the text and its arguments; `relative` (a folder) and `or` have one."""
 
 FILTER_DOCS: Mapping[str, str] = {
     "upper_snake": "`dbPassword` → `DB_PASSWORD`; nothing when no environment variable can be called so.",
@@ -330,4 +331,5 @@ FILTER_DOCS: Mapping[str, str] = {
     "quoted": "The text as a string literal of the file's language.",
     "strip_ext": "A path without its last suffix.",
     "relative": "A path relative to a folder: `relative(dir)`; without an argument, to the root.",
+    "or": "The text, or another one where it is empty: `or(\"a text\")`.",
 }
