@@ -72,12 +72,10 @@ def externalize_secret(arguments: Mapping[str, Any], situation: Situation) -> Pl
         return key
     root = home(situation.facts, row.path)
     move = _Move(row, place, program, root, key, loader(situation.facts, root, program.family))
-    hidden = _env_is_hidden(situation, root)
-    if hidden is not None:
-        return hidden
+    # A refusal is final, so it comes before a precondition that another fix may still bring about.
     if not place.fallback and (taken := _taken(move, situation)) is not None:
         return taken
-    return _moved(move, situation)
+    return _precondition(situation, root) or _moved(move, situation)
 
 
 def _key(wanted: str, row: Row, place: Place) -> str | Refusal:
@@ -92,7 +90,7 @@ def _key(wanted: str, row: Row, place: Place) -> str | Refusal:
     return Refusal(f"no environment variable name can be made {about}", parameter="env_key", code="none")
 
 
-def _env_is_hidden(situation: Situation, root: Root) -> Refusal | Deferred | None:
+def _precondition(situation: Situation, root: Root) -> Deferred | None:
     """Say when `.env` is no place for a credential yet: git would see it."""
     path = root.join(".env")
     view = situation.facts.project.view(root)
@@ -172,7 +170,8 @@ def _code_edits(move: _Move) -> tuple[Edit, ...] | Refusal:
         return (_edit(content, place.whole, program.quote * 2),)
     if place.settings:
         return (_edit(content, place.whole, program.quote * 2),)
-    required = not place.at_import or _loads_before(move)
+    # In JavaScript a missing variable stops nothing at import; in Python `os.environ[...]` would stop the program.
+    required = program.family == "javascript" or not place.at_import or _loads_before(move)
     read = program.env_read(move.key, required=required)
     if isinstance(read, Refusal):
         return read
@@ -202,13 +201,9 @@ def _follow_ups(move: _Move, situation: Situation) -> tuple[FollowUp, ...]:
         text, command = start_advice(situation.facts, move.root, move.program.family, key)
         found.append(FollowUp(f"{rule}:{where}load-env", text, command))
     elif move.place.at_import and not _loads_before(move) and not move.loader.early:
-        found.append(
-            FollowUp(
-                f"{rule}:{move.program.path}:order",
-                f"{move.loader.path} must load .env before {move.program.path} is imported: it reads {key} at once",
-                'import "dotenv/config" first' if move.program.family == "javascript" else None,
-            )
-        )
+        first = ', so begin with `import "dotenv/config"`' if move.program.family == "javascript" else ""
+        text = f"{move.loader.path} must load .env before {move.program.path} is imported{first}"
+        found.append(FollowUp(f"{rule}:{move.program.path}:order", f"{text}: it reads {key} at once"))
     found.append(FollowUp(f"{rule}:{where}{key}:set", f"set {key} wherever the program runs; {where}.env is for here"))
     found.append(
         FollowUp(
