@@ -171,6 +171,10 @@ IMPORTS = [
     ("const a = (await import('x')).default", [("x", "default", "a", "dynamic")]),
     ("const a = import('x')", [("x", "*", None, "dynamic")]),
     ("const a = require(b)", []),
+    ("function f(a = require('x')) {}", [("x", "*", None, "require")]),
+    ("class A extends require('x').B { c = require('y'); d() { require('z'); } }", [
+        ("x", "*", None, "require"), ("y", "*", "c", "require"), ("z", "*", None, "require"),
+    ]),
     ("const a = 1, b = require('x')", [("x", "*", "b", "require")]),
 ]  # fmt: skip
 
@@ -376,8 +380,8 @@ def test_functions_and_classes() -> None:
     module = read(content, "typescript")
     (found,) = module.classes
     assert (found.name, brief(found.bases[0]), len(found.bases)) == ("A", "m(B)", 1)
-    # Decorators before `export` are a statement of their own in front of the class.
-    assert [(s.kind, brief(s.value)) for s in module.body] == [("other", ("decorator", "D('d')")), ("class", None)]
+    assert [brief(d) for d in found.decorators] == ["D('d')"]
+    assert [(s.kind, content[s.span[0] : s.span[0] + 2]) for s in module.body] == [("class", "@D")]
     assert [(s.kind, [t.name for t in s.targets], brief(s.value), s.keyword) for s in found.fields] == [
         ("other", [], ("decorator", "P()"), ""),
         ("declare", ["x"], "'s'", "static readonly"),

@@ -340,6 +340,10 @@ def test_statement_at_finds_the_innermost() -> None:
     place = statement_at(module, at(content, "req.q"))
     assert place is not None
     assert (content[slice(*place.statement.span)], place.function) == ("const x = req.q;", 0)
+    field = "class A {\n  key = 'x';\n}\n"
+    inner = statement_at(parse_javascript(field, "javascript"), at(field, "'x'"))
+    assert inner is not None
+    assert inner.statement.targets[0].name == "key"
     assert statement_at(module, (len(content), len(content) + 5)) is None
 
 

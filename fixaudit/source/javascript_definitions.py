@@ -209,7 +209,9 @@ class DefinitionReader(CompositeReader):
             annotation,
         )
         self.depth -= 2
+        left = self.requires  # by a default value of a function without statements
         self.body, self.guards, self.function, self.requires = outer
+        self.requires = self.requires + left
 
     def _words(self, node: Node) -> list[str]:
         """Return the tokens before a definition's name: `async`, `*`, `static`, `get` …"""
@@ -234,8 +236,8 @@ class DefinitionReader(CompositeReader):
             if child.kind() == "class_heritage":
                 bases += self._bases(child)
         own = (*decorators, *self._decorators(node))
-        outer = self.body, self.guards
-        self.body, self.guards = [], ()
+        outer = self.body, self.guards, self.requires
+        self.body, self.guards, self.requires = [], (), []
         methods: list[int] = []
         members = node.field("body")
         waiting: tuple[ir.Expr, ...] = ()
@@ -259,7 +261,7 @@ class DefinitionReader(CompositeReader):
             elif kind != "comment" and kind not in TYPES and not self.read_statement(child, kind):
                 self.emit("other", span_of(child), value=self.expr(child))
         fields = tuple(self.body)
-        self.body, self.guards = outer
+        self.body, self.guards, self.requires = outer
         name = node.field("name")
         self.classes[index] = ir.Class(
             span_of(node),

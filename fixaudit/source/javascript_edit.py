@@ -31,9 +31,11 @@ class Place:
 
 
 def statement_at(module: ir.Module, span: ir.Span) -> Place | None:
-    """Return the innermost statement that holds a span; a condition counts as the statement it is modelled as."""
+    """Return the innermost statement that holds a span: a class field and a condition count as one."""
     best: Place | None = None
-    bodies = [(None, module.body), *((index, function.body) for index, function in enumerate(module.functions))]
+    bodies: list[tuple[int | None, tuple[ir.Statement, ...]]] = [(None, module.body)]
+    bodies += [(definition.parent, definition.fields) for definition in module.classes]
+    bodies += list(enumerate(function.body for function in module.functions))
     for index, body in bodies:
         for statement in body:
             if statement.span[0] <= span[0] and span[1] <= statement.span[1]:

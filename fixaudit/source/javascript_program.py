@@ -97,8 +97,6 @@ class ProgramReader(StatementReader):
         self.is_esm = self.is_esm or not self._namespaces
         span = span_of(node)
         decorators = self._decorators(node)
-        for decorator in decorators:
-            self.emit("other", decorator.span, value=ir.Other(decorator.span, "decorator", (decorator,)))
         declared, value = node.field("declaration"), node.field("value")
         words = [child.kind() for child in node.children() if not child.is_named()]
         default = "default" in words
@@ -106,7 +104,7 @@ class ProgramReader(StatementReader):
         if declared is None and value is not None and value.kind() in ("function_expression", "class"):
             declared, value = value, None
         if declared is not None:
-            self._exported(declared, span, prefix, default)
+            self._exported(declared, span, prefix, default, decorators)
         elif value is not None:
             read = self.expr(value)
             self.emit("export", span, value=read, keyword=prefix.strip())
@@ -130,14 +128,14 @@ class ProgramReader(StatementReader):
             if entry.key is not None:
                 self._add_export(entry.key, entry.value, entry.span)
 
-    def _exported(self, node: Node, span: ir.Span, prefix: str, default: bool) -> None:
+    def _exported(self, node: Node, span: ir.Span, prefix: str, default: bool, decorators: tuple[ir.Expr, ...]) -> None:
         kind = node.kind()
         if kind in _VARIABLES:
             for target in self._variables(node, span, prefix):
                 if target.name is not None:
                     self._add_export(target.name, ir.Name(target.span, target.name), target.span)
         elif kind in _DEFINITIONS:
-            value = self._definition(node, span, prefix)
+            value = self._definition(node, span, prefix, decorators)
             name = node.field("name")
             if default or name is not None:
                 self._add_export("default" if default else self.text(name), value, span)

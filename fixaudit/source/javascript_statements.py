@@ -183,13 +183,15 @@ class StatementReader(DefinitionReader):
                 self.emit("other", span, value=self.expr(child))
         return bound
 
-    def _definition(self, node: Node, span: ir.Span | None = None, prefix: str = "") -> ir.Expr:
+    def _definition(
+        self, node: Node, span: ir.Span | None = None, prefix: str = "", decorators: tuple[ir.Expr, ...] = ()
+    ) -> ir.Expr:
         """Read a function or class; returns the reference to it."""
         kind = node.kind()
         own = span_of(node)
         span = span or own
         if kind in _CLASSES or kind == "class":
-            index = self.read_class(node)
+            index = self.read_class(node, decorators)
             self.emit("class", span, index=index, keyword=prefix.strip())
             return ir.ClassRef(own, index)
         index = self.read_function(node)
