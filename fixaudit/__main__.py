@@ -1,0 +1,5 @@
+"""`python -m fixaudit`."""
+
+from fixaudit.cli.main import main
+
+main()
