@@ -9,12 +9,13 @@ What a call on an application means is said by `express` and `asgi`; this module
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fixaudit.apps.model import Event, Owner, OwnerId
-from fixaudit.resolve.names import Resolver
-from fixaudit.resolve.things import Definition, Frame, Thing
+from fixaudit.resolve.names import Resolver, requirement
+from fixaudit.resolve.sites import sites
+from fixaudit.resolve.things import Definition, Frame, Package, Thing
 from fixaudit.source.ir import (
     Call,
     Class,
@@ -41,6 +42,9 @@ MAX_CALLS = 30_000
 
 MAX_DEPTH = 24
 
+MAX_ITEMS = 100
+"""Items of a list of routers that a loop is unrolled over."""
+
 CONDITIONAL_GUARDS = frozenset({"if", "else", "except", "switch", "while"})
 
 
@@ -63,7 +67,9 @@ class Machine:
     def run(self) -> None:
         """Run every module, then the functions that nobody called."""
         self._relevant = set(self.relevant)
-        for path in self.relevant:
+        imported = {target for path in self.relevant for target in imports_of(self.resolver, path) if target != path}
+        # A program starts at a file that nothing imports; what is left after those imports itself in a circle.
+        for path in (*(p for p in self.relevant if p not in imported), *self.relevant):
             self.module(path)
         for path in self.relevant:
             self._uncalled(path)
@@ -98,8 +104,55 @@ class Machine:
             self.module(path)
 
     def _body(self, body: tuple[Statement, ...], frame: Frame) -> None:
-        for statement in body:
-            self._statement(statement, frame)
+        position = 0
+        while position < len(body):
+            loop = self._loop(body, position, frame)
+            if loop is None:
+                self._statement(body[position], frame)
+                position += 1
+                continue
+            end, frames = loop
+            for inner in frames:
+                for statement in body[position:end]:
+                    self._statement(statement, inner)
+            position = end
+
+    def _loop(self, body: tuple[Statement, ...], start: int, frame: Frame) -> tuple[int, list[Frame]] | None:
+        """Unroll `for (const { path, router } of routes)` when the items of `routes` can be read.
+
+        Returns the end of the loop's statements and one frame for each item; None: the statement begins no such loop.
+        """
+        first = body[start]
+        loops = [guard for guard in first.guards if guard[0] == "for"]
+        if not loops or first.kind not in ("declare", "assign") or first.value is not None or not first.targets:
+            return None
+        guard = loops[-1]
+        if not _inside(first.span, guard[1]) or start == 0:
+            return None
+        source = body[start - 1].value
+        if source is None or not _inside(source.span, guard[1]):
+            return None
+        items = self._items(source, frame)
+        if items is None:
+            return None
+        end = start + 1
+        while end < len(body) and guard in body[end].guards:
+            end += 1
+        frames = []
+        for item, at in items:
+            thing = self.resolver.resolve(item, at)
+            bound = {t.name: self.resolver.take(thing, t.path) for t in first.targets if t.name is not None}
+            arguments = {**frame.arguments, **bound}
+            frames.append(replace(frame, arguments=arguments))
+        return end, frames
+
+    def _items(self, expr: Expr, frame: Frame) -> list[tuple[Expr, Frame]] | None:
+        """Return the items of a list that can be read, each with the frame it stands in."""
+        thing = self.resolver.settle(self.resolver.resolve(expr, frame))
+        if isinstance(thing, Definition) and isinstance(thing.expr, Sequence) and thing.expr.complete:
+            if len(thing.expr.items) <= MAX_ITEMS:
+                return [(item, thing.frame) for item in thing.expr.items]
+        return None
 
     def _statement(self, statement: Statement, frame: Frame) -> None:
         outer, self.statement = self.statement, statement.span
@@ -284,17 +337,15 @@ class Machine:
                     continue
                 if items is None:
                     self.enter(thing, None, None)
-                for item in items or ():
+                for item, at in items or ():
                     made = Call(item.span, call.callee, (type(argument)(item.span, item),), item.span)
-                    self.enter(thing, made, frame)
+                    self.enter(thing, made, at)
 
-    def _each(self, call: Call, frame: Frame) -> tuple[Expr, ...] | None:
-        """Return the items of `[a, b].forEach(f)` when they can be read and stand in this file's scope."""
+    def _each(self, call: Call, frame: Frame) -> list[tuple[Expr, Frame]] | None:
+        """Return the items of `routes.forEach(f)` when they can be read."""
         if not (isinstance(call.callee, Member) and call.callee.name in ("forEach", "map")):
             return None
-        if isinstance(call.callee.object, Sequence) and call.callee.object.complete:
-            return call.callee.object.items
-        return None
+        return self._items(call.callee.object, frame)
 
     # Applications
 
@@ -306,6 +357,9 @@ class Machine:
         """Return the application or router that a thing is; of a choice, the only one that it can be."""
         found: dict[OwnerId, Owner] = {}
         for option in self.resolver.options(thing):
+            if isinstance(option, Package) and option.text == "flask#current_app":
+                flasks = [owner for owner in self.owners.values() if (owner.kind, owner.framework) == ("app", "flask")]
+                found |= {owner.id: owner for owner in flasks}
             if isinstance(option, Definition) and isinstance(option.expr, Call):
                 for framework in self.frameworks:
                     owner = framework.owner(self, option.expr, option.frame)
@@ -368,3 +422,32 @@ class Machine:
                 if isinstance(expr, Call) and any(f.concerns(self, expr, inner) for f in self.frameworks):
                     return True
         return False
+
+
+def imports_of(resolver: Resolver, path: str) -> Iterator[str]:
+    """Yield the project's files that a file imports, anywhere in it."""
+    frame = resolver.frame(path)
+    if frame is None:
+        return
+    module = frame.scopes.module
+    specifiers = [item.module for item in module.imports if not item.type_only]
+    specifiers += [item.module for item in module.exports if item.module is not None]
+    if frame.python:
+        specifiers += [
+            f"{item.module}{'' if item.module.endswith('.') else '.'}{item.export}"
+            for item in module.imports
+            if item.form == "from" and item.export != "*"
+        ]
+    else:
+        for site in sites(module):
+            for expr in walk(site.expr):
+                if isinstance(expr, Call):
+                    specifiers.append(requirement(expr) or "")
+    for specifier in filter(None, dict.fromkeys(specifiers)):
+        target = getattr(resolver.locator.place(path, specifier, frame.python), "path", None)
+        if isinstance(target, str):
+            yield target
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]

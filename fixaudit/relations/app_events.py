@@ -16,7 +16,7 @@ from typing import Any
 from fixaudit.apps.express import Express
 from fixaudit.apps.flatten import Placed, flatten
 from fixaudit.apps.python import PythonWeb
-from fixaudit.apps.run import Machine
+from fixaudit.apps.run import Machine, imports_of
 from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import Column, FileRelation, RootRelation, Row, Scalar
 from fixaudit.relations.linked import LANGUAGES, holds, mentioning, resolver_of, stamp
@@ -48,7 +48,7 @@ COLUMNS = {
 }  # fmt: skip
 
 WORDS = (b"express", b"fastapi", b"starlette", b"flask")
-_CREATES = re.compile(rb"express|FastAPI|APIRouter|Starlette|Flask|Blueprint|\bRouter\b|\bMount\b")
+_CREATES = re.compile(rb"express|FastAPI|APIRouter|Starlette|Flask|Blueprint|current_app|\bRouter\b|\bMount\b")
 _SCRIPT_IMPORT = re.compile(rb"""(?:\bfrom|\brequire\s*\(|\bimport\s*\(?)\s*['"]([^'"\n]+)['"]""")
 _PYTHON_IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t(]+([^\n)]*)|import[ \t]+([.\w]+))", re.MULTILINE
@@ -115,23 +115,7 @@ def relevant(facts: Facts) -> tuple[str, ...]:
 
 def _really(facts: Facts, path: str, found: set[str]) -> bool:
     """Whether a file imports one of the found files, by its parsed imports."""
-    resolver = resolver_of(facts)
-    frame = resolver.frame(path)
-    if frame is None:
-        return False
-    python = frame.python
-    module = frame.scopes.module
-    specifiers = [item.module for item in module.imports if not item.type_only]
-    specifiers += [item.module for item in module.exports if item.module is not None]
-    if python:
-        specifiers += [
-            f"{i.module}{'' if i.module.endswith('.') else '.'}{i.export}"
-            for i in module.imports
-            if i.form == "from" and i.export != "*"
-        ]
-    return any(
-        getattr(resolver.locator.place(path, specifier, python), "path", None) in found for specifier in specifiers
-    )
+    return any(target in found for target in imports_of(resolver_of(facts), path))
 
 
 def placed(facts: Facts) -> tuple[list[Placed], Machine]:

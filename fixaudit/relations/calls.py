@@ -20,9 +20,9 @@ from fixaudit.relations.base import Column, RootRelation, Row, Scalar, Value
 from fixaudit.relations.linked import LANGUAGES, per_file
 from fixaudit.relations.routing import WORDS as ROUTE_WORDS
 from fixaudit.relations.routing import functions_in, handler_functions, registrations
-from fixaudit.relations.sites import Site, sites
 from fixaudit.resolve.names import Resolver
 from fixaudit.resolve.scopes import ScopeIndex
+from fixaudit.resolve.sites import Site, sites
 from fixaudit.resolve.things import Definition, Frame, Opaque
 from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Argument, Call, Expr, Member, Name, Object, Span, dotted, in_damage, parts

@@ -16,9 +16,9 @@ from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import Column, RootRelation, Row, Scalar, Value
 from fixaudit.relations.env_schemas import schema_reads
 from fixaudit.relations.linked import LANGUAGES, per_file
-from fixaudit.relations.sites import Site, sites
 from fixaudit.resolve.names import Resolver, positional
 from fixaudit.resolve.settings import settings_of
+from fixaudit.resolve.sites import Site, sites
 from fixaudit.resolve.things import Definition, Frame, Package, Thing
 from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Call, Expr, Literal, Logical, Member, Name, Object, Other, Span, parts

@@ -16,8 +16,8 @@ from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import Column, RootRelation, Row, Value
 from fixaudit.relations.linked import LANGUAGES, per_file
 from fixaudit.relations.routing import handler_functions, registrations
-from fixaudit.relations.sites import sites
 from fixaudit.resolve.names import Resolver, positional
+from fixaudit.resolve.sites import sites
 from fixaudit.resolve.things import Frame
 from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Call, Expr, Member, Name, Other, Span, dotted, walk
@@ -159,6 +159,8 @@ def _statement(resolver: Resolver, expr: Expr, frame: Frame) -> Found | None:
             return None
     arguments = positional(expr.arguments)
     statement = _sql(resolver, arguments[0].value, frame) if arguments else None
+    if driver == "sqlalchemy" and statement is not None and statement[1] == "opaque":
+        return _found(resolver, expr.callee, driver, (_chain(expr.callee), "orm"), frame, None)
     if method in STATEMENTS and statement is not None and (statement[1] != "opaque" or driver is not None):
         if driver is not None or _is_named(receiver):
             return _found(resolver, expr.callee, driver, statement, frame, arguments[0].span)
@@ -173,7 +175,7 @@ def _statement(resolver: Resolver, expr: Expr, frame: Frame) -> Found | None:
             return None
         if frame.python and method in ("query", "scalars", "add", "add_all", "merge", "scalar"):
             return _found(resolver, expr.callee, None, (_chain(expr.callee), "orm"), frame, None)
-        if method in ("query", "execute", "executemany"):
+        if method in ("query", "execute", "executemany") or (frame.python and method == "exec"):
             return _found(resolver, expr.callee, None, statement, frame, arguments[0].span)
         return None
     if method in ORM or (method in ("query", "execute", "scalars", "scalar", "get", "all")):
@@ -181,8 +183,16 @@ def _statement(resolver: Resolver, expr: Expr, frame: Frame) -> Found | None:
     return None
 
 
+# What sqlalchemy builds statements from; a session or engine sends them.
+BUILDERS = re.compile(
+    r"^(sqlalchemy|sqlmodel)[\w.]*#(?!create_engine|sessionmaker|scoped_session|create_async|async_)[a-z]"
+)
+
+
 def _driver(text: str) -> str | None:
-    return DRIVERS.get(text.split("#")[0]) if "#" in text else None
+    if "#" not in text or BUILDERS.match(text):
+        return None
+    return DRIVERS.get(text.split("#")[0])
 
 
 def _is_named(receiver: Expr) -> bool:

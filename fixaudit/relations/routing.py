@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fixaudit.apps.express import CREATORS as SCRIPT_CREATORS
 from fixaudit.apps.python import CREATORS as PYTHON_CREATORS
 from fixaudit.relations.base import Value
-from fixaudit.relations.sites import sites
 from fixaudit.resolve.names import Resolver, positional
+from fixaudit.resolve.sites import sites
 from fixaudit.resolve.things import Definition, Frame, Opaque, Package
 from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Call, Expr, FunctionRef, Member, Name, Span, walk

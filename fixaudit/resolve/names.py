@@ -185,6 +185,8 @@ class Resolver:
                 return found
         current: Frame | None = frame
         while current is not None:
+            if name in current.arguments:
+                return current.arguments[name]
             binding = current.scopes.tables.get(current.function, {}).get(name)
             if binding is not None:
                 return self._binding(binding, current, steps)
@@ -240,8 +242,6 @@ class Resolver:
 
     def _parameter(self, binding: Binding, frame: Frame, steps: int) -> Thing:
         assert binding.parameter is not None
-        if binding.name in frame.arguments:
-            return frame.arguments[binding.name]
         default = binding.parameter.default
         if default is None:
             return Opaque(f"{binding.name} is a parameter")

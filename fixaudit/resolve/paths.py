@@ -99,7 +99,7 @@ class Locator:
             found = self._script_file(base.removeprefix("./"), asked)
             return found or Hidden(f"no file at {specifier}")
         if specifier.startswith("#"):
-            return Hidden(f"a package import {specifier}")
+            return self._package_import(path, specifier, asked) or Hidden(f"a package import {specifier}")
         aliased = self._alias(path, specifier, asked)
         if aliased is not None:
             return aliased
@@ -156,6 +156,30 @@ class Locator:
                 return Hidden(f"a path alias {specifier}")
         if isinstance(base_url, str) and not specifier.startswith("@"):
             return self._script_file(posixpath.normpath(posixpath.join(base, specifier)), asked)
+        return None
+
+    def _package_import(self, path: str, specifier: str, asked: list[str]) -> Place | None:
+        """`#routes/*` of the nearest package.json's "imports" (https://nodejs.org/api/packages.html#imports)."""
+        for directory in _ancestors(posixpath.dirname(path)):
+            manifest = posixpath.join(directory, "package.json")
+            if not self._has(manifest, asked):
+                continue
+            imports = self._json(manifest).get("imports")
+            for pattern, target in imports.items() if isinstance(imports, dict) else ():
+                head, star, tail = pattern.partition("*")
+                fits = specifier == pattern if not star else specifier.startswith(head) and specifier.endswith(tail)
+                if isinstance(target, dict):
+                    target = next(
+                        (target[key] for key in ("import", "node", "require", "default") if key in target), None
+                    )
+                for one in (target if isinstance(target, list) else [target]) if fits else ():
+                    if isinstance(one, str) and one.startswith("./"):
+                        middle = specifier[len(head) : len(specifier) - len(tail)] if star else ""
+                        joined = posixpath.normpath(posixpath.join(directory, one.replace("*", middle)))
+                        found = self._script_file(joined, asked)
+                        if found is not None:
+                            return found
+            return None
         return None
 
     def _json(self, path: str) -> dict[str, Any]:
