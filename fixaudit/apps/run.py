@@ -390,12 +390,8 @@ class Machine:
     def emit(self, owner: Owner, event: Event) -> None:
         """Record an event, once for each place and meaning."""
         event.conditional = event.conditional or self.conditional > 0
-        for known in owner.events:
-            if (known.path, known.span, known.kind, known.route, known.callee, known.mounted) == (
-                event.path, event.span, event.kind, event.route, event.callee, event.mounted,
-            ):  # fmt: skip
-                return
-        owner.events.append(event)
+        if not any(_same(known, event) for known in owner.events):
+            owner.events.append(event)
 
     # What nobody called
 
@@ -447,6 +443,11 @@ def imports_of(resolver: Resolver, path: str) -> Iterator[str]:
         target = getattr(resolver.locator.place(path, specifier, frame.python), "path", None)
         if isinstance(target, str):
             yield target
+
+
+def _same(left: Event, right: Event) -> bool:
+    names = ("path", "span", "kind", "method", "route", "callee", "mounted")
+    return all(getattr(left, name) == getattr(right, name) for name in names)
 
 
 def _inside(inner: Span, outer: Span) -> bool:
