@@ -16,12 +16,13 @@ from functools import cached_property
 from typing import TypeAlias
 
 from fixaudit.checks import Evaluation, Match, Vocabulary, captures, evaluate, select
-from fixaudit.facts import Diagnostic, Facts, Memo, Project
+from fixaudit.facts import Diagnostic, Facts, Memo, Project, SourceFile
 from fixaudit.projects import Root
 from fixaudit.relations.base import Truth
 from fixaudit.rulebook.rule import Check, Rule, Rulebook, Variant
 from fixaudit.rulebook.template import render
 from fixaudit.snapshot import Snapshot
+from fixaudit.syntax_guard import damage_line
 from fixaudit.text import byte_key
 
 PASS, FAIL, NOT_APPLICABLE, ERROR = "PASS", "FAIL", "NOT_APPLICABLE", "ERROR"
@@ -165,8 +166,27 @@ def _judge(rulebook: Rulebook, project: Project, excluded: Callable[[str, str], 
         for root in ((Root(""),) if rule.scope == "repository" else project.roots)
     ]
     verdicts.sort(key=lambda v: (v.rule, v.root))
-    diagnostics = tuple(sorted(project.diagnostics.values()))
+    diagnostics = tuple(sorted((*project.diagnostics.values(), *_damaged(project))))
     return Audit(rulebook, project, roots, tuple(verdicts), diagnostics, excluded)
+
+
+def _damaged(project: Project) -> Iterable[Diagnostic]:
+    """Name the program files that do not parse; relations read what is left of them."""
+    for path in project.paths:
+        file = project.file(path)
+        if file is None or not file.kind.is_program:
+            continue
+        if file.text is None:
+            yield Diagnostic(path, None, "not read as a program: it is binary or not UTF-8 text")
+            continue
+        line = project.memo.get("damage", f"{file.kind.language}\0{file.digest}", lambda file=file: _damage(file))
+        if line:
+            yield Diagnostic(path, line, "does not parse from here on; what can be read of it is still judged")
+
+
+def _damage(file: SourceFile) -> int:
+    assert file.text is not None and file.kind.language is not None
+    return damage_line(file.text.content, file.kind.language) or 0
 
 
 def _facts(project: Project, rule: Rule, root: str) -> Facts:

@@ -288,12 +288,24 @@ class Overlay:
         if not self.changed:
             return self.base.paths()
         listed = set(self.base.paths())
+        created = []
         for path, state in self.changed.items():
             if state is None:
                 listed.discard(path)
             elif self.base.mode(path) is None:  # an ignored file that gained a line stays unlisted
-                listed.add(path)
+                created.append(path)
+        if created:
+            hidden = self._ignored(listed | set(created), created)
+            listed.update(path for path in created if not hidden[path])
         return tuple(sorted(listed, key=byte_key))
+
+    def _ignored(self, listed: Iterable[str], created: list[str]) -> dict[str, bool]:
+        """Say which new files git will not list: a `.env` that a fix creates is no part of what is audited."""
+        # The one question about a tree that only git can answer; asked late, since most changes create nothing.
+        from fixaudit.repository.ignore import ignore_query
+
+        names = (path for path in listed if path.rsplit("/", 1)[-1] == ".gitignore")
+        return ignore_query({path: self.read(path) for path in names if self.mode(path) != LINK}, created)
 
     def mode(self, path: str) -> str | None:
         if path in self.changed:

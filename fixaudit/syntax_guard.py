@@ -14,10 +14,9 @@ from collections.abc import Callable
 def first_problem(path: str, old: str | None, new: str, language: str | None) -> int | None:
     """Return the 1-based line of damage in `new` that `old` (None: a new file) had not, or None."""
     if language is not None:
-        from fixaudit.syntax import damage_count, damage_line
+        from fixaudit.syntax import parses_no_worse
 
-        had = damage_count(old, language) if old is not None else 0
-        return damage_line(new, language) if damage_count(new, language) > had else None
+        return None if parses_no_worse(old or "", new, language) else damage_line(new, language) or 1
     parser = _parser_for(path)
     if parser is None:
         return None
@@ -25,6 +24,38 @@ def first_problem(path: str, old: str | None, new: str, language: str | None) ->
     if problem is None or (old is not None and parser(old) is not None):
         return None
     return problem
+
+
+def damage_line(content: str, language: str) -> int | None:
+    """Return the 1-based line of the first place where a program does not parse, or None."""
+    from fixaudit.syntax import duplicate_bindings, parse, python_accepts
+    from fixaudit.text import LineIndex
+
+    tree = parse(content, language)
+    spans = tree.damage()
+    if language == "python":
+        # The interpreter knows bad indentation, the tolerant grammar newer syntax: broken is what both refuse, or
+        # what the grammar does not see and the interpreter does.
+        if python_accepts(content):
+            return None
+        if not spans:
+            return _python_line(content)
+    spans = spans or duplicate_bindings(tree)
+    return LineIndex(content).position(spans[0][0])[0] if spans else None
+
+
+def _python_line(content: str) -> int | None:
+    import ast
+    import sys
+
+    try:
+        ast.parse(content)
+    except SyntaxError as error:
+        # An older interpreter must not call newer syntax broken where the grammar accepts it.
+        return error.lineno if isinstance(error, IndentationError | TabError) or sys.version_info >= (3, 14) else None
+    except (ValueError, RecursionError, MemoryError):
+        return 1
+    return None
 
 
 def _parser_for(path: str) -> Callable[[str], int | None] | None:

@@ -2,7 +2,7 @@
 
 // Everything the service needs to reach its neighbours.
 const jwtSecret = "mango-lantern-42-orbit";
-const stripeApiKey = "pk9x-not-a-real-key-77ab";
+const stripeApiKey = "pk9x-willow-crane-77ab";
 
 module.exports = {
   jwtSecret,
