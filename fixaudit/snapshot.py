@@ -288,11 +288,11 @@ class Overlay:
         if not self.changed:
             return self.base.paths()
         listed = set(self.base.paths())
-        created = []
+        created = []  # or not listed before: an ignored file that gained a line stays unlisted
         for path, state in self.changed.items():
             if state is None:
                 listed.discard(path)
-            elif self.base.mode(path) is None:  # an ignored file that gained a line stays unlisted
+            elif path not in listed:
                 created.append(path)
         if created:
             hidden = self._ignored(listed | set(created), created)
