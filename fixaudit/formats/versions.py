@@ -69,6 +69,20 @@ def node_majors(spec: str, majors: Iterable[int]) -> frozenset[int] | None:
     return frozenset(major for major in majors if _meets(intervals, (major, 0, 0), (major + 1, 0, 0)))
 
 
+def node_admits(spec: str, version: str) -> bool | None:
+    """Say whether a Node range admits an exact version; None when either cannot be read or is a pre-release."""
+    match = re.match(r"v?(\d+)\.(\d+)\.(\d+)\Z", version)
+    intervals: list[Interval] = []
+    for alternative in spec.split("||"):
+        part = _node_alternative(alternative)
+        if part is None or match is None:
+            return None
+        intervals += part
+    assert match is not None
+    exact = (int(match[1]), int(match[2]), int(match[3]))
+    return any(low <= exact < high for low, high in intervals)
+
+
 def python_minors(spec: str, minors: Iterable[str]) -> frozenset[str] | None:
     """Return which of `minors` ("3.11") a PEP 440 or Poetry range admits; None when it cannot be read.
 

@@ -120,7 +120,9 @@ def parse(content: str) -> tuple[Node, ...] | Problem:
         return tuple(_documents(iter(YAML(typ="safe", pure=False).parse(content)), content))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        return Problem(mark.line + 1 if mark else 1, " ".join(str(error.problem or error.context).split()))
+        # The end of a text without final line ending is reported one line below it.
+        line = min(mark.line + 1, len(LineIndex(content))) if mark else 1
+        return Problem(line, " ".join(str(error.problem or error.context).split()))
     except YAMLError as error:
         at = getattr(error, "position", 0)
         line = LineIndex(content).position(at)[0] if isinstance(at, int) else 1
