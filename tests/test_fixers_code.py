@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from fixers_kit import after, again, plan, plan_all, row, rule, situation
 
 from fixaudit.fixers.base import Refusal
 from fixaudit.relations.base import Row, Value
 from fixaudit.snapshot import ChangeSet
+from tests.fixers_kit import after, again, plan, plan_all, row, rule, situation
 
 MANIFEST = {"package.json": "{}"}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fixers_kit import after, again, plan, row, rule, situation, tree
 
 from fixaudit.fixers import registry
 from fixaudit.fixers.base import Candidate, Deferred, Refusal
 from fixaudit.snapshot import EXECUTABLE, ChangeSet, FollowUp
+from tests.fixers_kit import after, again, plan, row, rule, situation, tree
 
 PACKAGE = {"package.json": "{}\n"}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fixers_kit import PACKAGES, facts, plan, rule, rulebook, tree
 
 from fixaudit.fixers.base import Candidate, Deferred, Planned, Refusal, Situation, Target
 from fixaudit.relations import registry
 from fixaudit.rulebook.rule import Variant
 from fixaudit.snapshot import ChangeSet, Overlay
+from tests.fixers_kit import PACKAGES, facts, plan, rule, rulebook, tree
 
 PASSWORD = "Vq7" + "!mZ2" + "rT9wLk4e"
 TOKEN = "gh" + "p_" + "9a8B7c6D5e4F3g2H1i0J9k8L7m6N5o4P3q2R"

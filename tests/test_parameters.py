@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fixers_kit import facts, rulebook, tree
 
 from fixaudit.fixers.base import Candidate, Refusal, Target
 from fixaudit.parameters import Answer, Asked, Values, ambiguous_answers, answer_for, extract
 from fixaudit.relations.base import Row
 from fixaudit.rulebook.rule import Parameter, Query, Rule, Source, Variant
+from tests.fixers_kit import facts, rulebook, tree
 
 ROW = Row("src/a.js", (0, 4), {"NAME": "dbPassword", "KIND": "url"}, {"NAME": (2, 4)})
 FILES = {

@@ -66,7 +66,7 @@ def _ensure_dependency(arguments: Mapping[str, Any], situation: Situation) -> Pl
     if len(locks) > 1:
         listed = ", ".join(lock.path for lock in locks)
         return Refusal(f"several lockfiles are there ({listed}), so which one counts is unclear", code="lockfile")
-    version = manifest.known_version(package) or _version(situation, root, package, python)
+    version = manifest.known_spec(package) or _version(situation, root, package, python)
     if isinstance(version, Refusal):
         return version
     change = manifest.with_package(package, version, dev=dev)

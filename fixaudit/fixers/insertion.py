@@ -1,7 +1,7 @@
 """Steps that put statements somewhere: insert new ones, move one that is there.
 
 Contract: the place is an anchor: a captured place of the finding, or the first or last row of a query (in run order
-where the relation has one). A row that may or may not be there makes the place unclear, and the fix is refused.
+where the relation has one). Where a row that may not be there makes the place unclear, the fix is refused.
 This module must not know of any single rule.
 """
 
@@ -17,14 +17,13 @@ from fixaudit.fixers.program import open_program
 from fixaudit.fixers.support import TEXT, closed, edited
 from fixaudit.relations.base import Row, Truth
 from fixaudit.source.ir import Span
-from fixaudit.text import Edit
 
 
-def _anchor(written_anchor: Mapping[str, Any], situation: Situation) -> tuple[Spot, Row | None] | Refusal:
+def _anchor(written_anchor: Mapping[str, Any], situation: Situation, where: str) -> tuple[Spot, Row | None] | Refusal:
     if "capture" in written_anchor:
         found = spot(situation, written_anchor["capture"])
         return found if isinstance(found, Refusal) else (found, situation.target.row)
-    row = _picked(written_anchor, situation)
+    row = _picked(written_anchor, situation, where)
     if isinstance(row, Refusal):
         return row
     program = open_program(situation.facts, row.path)
@@ -33,7 +32,7 @@ def _anchor(written_anchor: Mapping[str, Any], situation: Situation) -> tuple[Sp
     return Spot(program, row.spans.get(written_anchor.get("on", "STATEMENT"), row.span)), row
 
 
-def _picked(written_anchor: Mapping[str, Any], situation: Situation) -> Row | Refusal:
+def _picked(written_anchor: Mapping[str, Any], situation: Situation, where: str) -> Row | Refusal:
     from fixaudit.rulebook.build import query
 
     own = situation.target.row
@@ -47,8 +46,11 @@ def _picked(written_anchor: Mapping[str, Any], situation: Situation) -> Row | Re
         return Refusal("there is no place in the code to put it at", code="none")
     if all(isinstance(row.values.get("SEQ"), int | float) for _, row in matches):
         matches.sort(key=lambda pair: float(pair[1].values["SEQ"]))  # type: ignore[arg-type]
-    match, row = matches[0 if written_anchor.get("pick", "first") == "first" else -1]
-    if match.truth is not Truth.YES:
+    pick = written_anchor.get("pick", "first")
+    match, row = matches[0 if pick == "first" else -1]
+    # Behind a last row that perhaps is none is still behind all others; so is in front of a first one.
+    outside = (pick, where) in (("first", "before"), ("last", "after"))
+    if match.truth is not Truth.YES and not outside:
         return Refusal(f"{row.path}: whether this place comes first or last cannot be seen", code="shape")
     return row
 
@@ -62,7 +64,8 @@ def _same(own: Row | None, row: Row, written_anchor: Mapping[str, Any]) -> bool:
 
 
 def _insert(arguments: Mapping[str, Any], situation: Situation) -> Planned:
-    found = _anchor(arguments["anchor"], situation)
+    where = arguments.get("where", "after")
+    found = _anchor(arguments["anchor"], situation, where)
     if isinstance(found, Refusal):
         return found
     place, row = found
@@ -75,15 +78,9 @@ def _insert(arguments: Mapping[str, Any], situation: Situation) -> Planned:
     body = code.code.strip("\n")
     if _stands_there(program.text.content, place.span, program.styled(body)):
         return edited(program.path, ())
-    edits = program.insert(place.span, arguments.get("where", "after"), body)
-    if isinstance(edits, Refusal):
-        return edits
-    return edited(program.path, _apart(code.edits, edits))
-
-
-def _apart(imports: tuple[Edit, ...], edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
-    """Keep imports first where both go to one place (an app that is made directly below the imports)."""
-    return (*imports, *edits)
+    edits = program.insert(place.span, where, body)
+    # Imports come first: two insertions at one place keep their order.
+    return edits if isinstance(edits, Refusal) else edited(program.path, (*code.edits, *edits))
 
 
 def _stands_there(content: str, span: Span, code: str) -> bool:
@@ -103,7 +100,7 @@ def _move(arguments: Mapping[str, Any], situation: Situation) -> Planned:
     place = spot(situation, arguments["capture"])
     if isinstance(place, Refusal):
         return place
-    goal = _anchor(arguments["after"], situation)
+    goal = _anchor(arguments["after"], situation, "after")
     if isinstance(goal, Refusal):
         return goal
     if goal[0].program.path != place.program.path:

@@ -1,190 +1,139 @@
-"""Where a root declares its packages, and how one more is written there in the file's own way.
+"""Which manifest declares a root's packages, and how one more package gets into it.
 
 Contract: the manifest that counts is the one that the root's tools read; where several could, the more specific one
-does (pyproject.toml with a dependency table before requirements.txt). Versions are written as the neighbours are.
+does (a pyproject.toml with a dependency table before requirements.txt).
 This module must not know of lockfiles or of where versions come from.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from fixaudit.facts import Facts
 from fixaudit.fixers.base import Refusal
+from fixaudit.fixers.fold import Draft
 from fixaudit.fixers.support import edited
-from fixaudit.formats.problem import Edits, Problem, append_lines
+from fixaudit.formats import jsonedit, manifests
+from fixaudit.formats.dependency import DEV, MAIN, OPTIONAL, PEER, Dependency, python_name
+from fixaudit.formats.problem import Problem
 from fixaudit.projects import Root
-from fixaudit.snapshot import ChangeSet
-from fixaudit.text import Text
-
-_REQUIREMENT = re.compile(
-    r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(===|==|~=|>=|<=|!=|>|<|@)?\s*([^\s;#,]*)"
-)
+from fixaudit.snapshot import ChangeSet, MemorySnapshot
+from fixaudit.text import Edit, Text
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """One manifest. `declared` and `dev` map normalised names to versions as written."""
+    """One manifest with what it declares. `manager` is the tool that installs from it where no lockfile says more."""
 
     path: str
-    manager: str
-    declared: Mapping[str, str]
-    dev: Mapping[str, str]
-    add: Callable[[str, str, bool], Edits]
-    normalise: Callable[[str], str] = str
+    kind: str
+    text: Text
+    rows: tuple[Dependency, ...]
+
+    @property
+    def manager(self) -> str:
+        if self.kind == "package.json":
+            return "npm"
+        if self.kind == "Pipfile":
+            return "pipenv"
+        return "poetry" if any(row.section.startswith("tool.poetry") for row in self.rows) else "pip"
+
+    def _of(self, package: str) -> tuple[Dependency, ...]:
+        name = package if self.kind == "package.json" else python_name(package)
+        return tuple(row for row in self.rows if row.normalized == name)
 
     def declares(self, package: str, *, dev: bool) -> bool:
-        """Say whether the package is there already, for development or for the program."""
-        name = self.normalise(package)
-        return name in self.declared or (dev and name in self.dev)
+        """Say whether the package is there already: for the program, or (with `dev`) for development."""
+        groups = {MAIN, PEER, OPTIONAL, DEV} if dev else {MAIN, PEER}
+        found = self._of(package)
+        optional_npm = self.kind == "package.json" and any(row.group == OPTIONAL for row in found)
+        return optional_npm or any(row.group in groups for row in found)
 
-    def known_version(self, package: str) -> str | None:
-        """Return the version that a development dependency has, without its operator."""
-        spec = self.dev.get(self.normalise(package))
-        found = re.search(r"\d[\w.+-]*", spec or "")
-        return found[0] if found else None
+    def known_spec(self, package: str) -> str | None:
+        """Return how the package is declared for development alone, as written."""
+        return next((row.spec for row in self._of(package) if row.group == DEV and row.source == "registry"), None)
 
-    def with_package(self, package: str, version: str, *, dev: bool) -> ChangeSet | Refusal:
-        return edited(self.path, self.add(package, version, dev))
+    def with_package(self, package: str, spec: str, *, dev: bool) -> ChangeSet | Refusal:
+        """Declare a package; a development dependency that the program needs becomes a real one."""
+        here = next((row for row in self._of(package) if row.group == DEV), None)
+        if here is not None and not dev and self.kind == "package.json":
+            return self._promoted(package, here)
+        edits = manifests.add_dependency(self.text, self.kind, package, spec, DEV if dev else MAIN)
+        return edited(self.path, edits)
+
+    def _promoted(self, package: str, row: Dependency) -> ChangeSet | Refusal:
+        """Move a package from devDependencies to dependencies, its version as it is written."""
+        removal = _removal(self.text.content, row)
+        text = self.text.apply((removal,))
+        if any(other.section == "dependencies" for other in self.rows):
+            edits = jsonedit.set_value(text, ("dependencies", package), row.spec)
+        else:
+            before = ("devDependencies",)
+            edits = jsonedit.set_value(text, ("dependencies",), {package: row.spec}, sorted_like=False, before=before)
+        if isinstance(edits, Problem):
+            return edited(self.path, edits)
+        draft = Draft.of(MemorySnapshot.of({self.path: self.text.encode()}))
+        draft = draft.after(ChangeSet(edits={self.path: (removal,)}))
+        return draft.after(ChangeSet(edits={self.path: edits})).total()
+
+
+def _removal(content: str, row: Dependency) -> Edit:
+    """Take one member out of a JSON object, with the comma and the line that it leaves behind."""
+    start, end = row.span
+    behind = re.compile(r"\s*,").match(content, end)
+    if behind is not None:
+        end = behind.end()
+        rest = re.compile(r"[ \t]*").match(content, end)
+        end = rest.end() if rest else end
+        before = len(content[:start].rstrip(" \t"))
+        if content[before - 1 : before] == "\n" and content[end : end + 1] in ("\r", "\n"):
+            start, end = before, end + (2 if content.startswith("\r\n", end) else 1)
+    else:
+        start = len(content[:start].rstrip())
+        if content[start - 1] == ",":
+            start -= 1
+    return Edit(start, end, content[start:end], "")
 
 
 def node_manifest(facts: Facts, root: Root) -> Manifest | Refusal:
     """Return a root's package.json."""
-    from fixaudit.formats import json as json_format
-    from fixaudit.formats import packagejson
-
     path = root.join("package.json")
     text = facts.text(path)
     if text is None:
         return Refusal(f"there is no {path} to declare a package in", code="none")
-    document = json_format.parse(text.content)
-    if isinstance(document, Problem):
-        return Refusal(f"{path}:{document.line}: {document.message}", code="shape")
-    value = document.root.value()
-    package: Mapping[str, Any] = value if isinstance(value, dict) else {}
-    groups = {name: table for name, table in package.items() if isinstance(table, dict)}
-    program = {
-        name: str(spec)
-        for group in ("peerDependencies", "optionalDependencies", "dependencies")
-        for name, spec in groups.get(group, {}).items()
-    }
-    dev = {name: str(spec) for name, spec in groups.get("devDependencies", {}).items()}
-    npmrc = facts.text(root.join(".npmrc"))
-    exact = npmrc is not None and re.search(r"^\s*save-exact\s*=\s*true", npmrc.content, re.MULTILINE) is not None
-    sign = "" if exact else _npm_sign([*program.values(), *dev.values()])
-
-    def add(name: str, version: str, for_development: bool) -> Edits:
-        return packagejson.add_dependency(text, name, f"{sign}{version}", dev=for_development)
-
-    return Manifest(path, "npm", program, dev, add)
+    return _read(path, "package.json", text)
 
 
-def _npm_sign(specs: Iterable[str]) -> str:
-    """Return `^`, `~` or nothing, as most versions of the manifest are written; `^` is npm's own default."""
-    signs = Counter(found[1] for spec in specs if (found := re.match(r"([\^~]?)\d+\.\d", spec)))
-    return max(signs, key=lambda sign: (signs[sign], sign == "^"), default="^")
+def _read(path: str, kind: str, text: Text) -> Manifest | Refusal:
+    rows = manifests.dependencies(kind, text.content)
+    if isinstance(rows, Problem):
+        return Refusal(f"{path}:{rows.line}: {rows.message}", code="shape")
+    return Manifest(path, kind, text, rows)
 
 
 def python_manifest(facts: Facts, root: Root) -> Manifest | Refusal:
     """Return the file in which a Python root declares its packages."""
-    from fixaudit.formats import toml
-
-    path = root.join("pyproject.toml")
-    text = facts.text(path)
-    if text is not None:
-        document = toml.parse(text.content)
-        if isinstance(document, Problem):
-            return Refusal(f"{path}:{document.line}: {document.message}", code="shape")
-        found = _pyproject(path, text, document.data)
-        if found is not None:
-            return found
-    for name in ("requirements.in", "requirements.txt", "requirements/base.txt"):
+    for name in (
+        "pyproject.toml",
+        "Pipfile",
+        "requirements.in",
+        "requirements.txt",
+        "requirements/base.txt",
+        "setup.cfg",
+    ):
         path = root.join(name)
         text = facts.text(path)
-        if text is None:
+        kind = manifests.kind_of(path)
+        if text is None or kind is None:
             continue
-        if "--hash=" in text.content or name.endswith(".in"):
-            command = "pip-compile requirements.in"
-            return Refusal(f"{path} is locked: add the package and run `{command}` first", code="lockfile")
-        return _requirements(path, text)
-    if facts.text(root.join("Pipfile")) is not None:
-        return Refusal(f"{root.join('Pipfile')} is not edited here: run `pipenv install` for it first", code="lockfile")
+        if name.endswith(".in") or "--hash=" in text.content:
+            sentence = f"{path} is compiled: add the package to its source and run `pip-compile` first"
+            return Refusal(sentence, code="lockfile")
+        # A pyproject.toml of tools alone (ruff, pytest) declares nothing.
+        if name == "pyproject.toml" and not re.search(r"^\[(?:project|tool\.poetry)\]", text.content, re.MULTILINE):
+            continue
+        if name == "pyproject.toml" and re.search(r"^dynamic\s*=\s*\[[^\]]*dependencies", text.content, re.MULTILINE):
+            continue
+        return _read(path, kind, text)
     return Refusal(f"there is no file in {root.path or 'the project'} to declare a package in", code="none")
-
-
-def _pyproject(path: str, text: Text, data: Mapping[str, Any]) -> Manifest | None:
-    from fixaudit.formats import tomledit
-
-    project = data.get("project")
-    if isinstance(project, dict) and "dependencies" not in (project.get("dynamic") or ()):
-        listed = [str(item) for item in project.get("dependencies", ()) if isinstance(item, str)]
-        groups = data.get("dependency-groups") or {}
-        development = [str(item) for item in groups.get("dev", ()) if isinstance(item, str)]
-        sign = _python_sign(listed, ">=")
-
-        def add(name: str, version: str, for_development: bool) -> Edits:
-            where = ("dependency-groups", "dev") if for_development else ("project", "dependencies")
-            same = _same_as(name)
-            return tomledit.add_item(text, where, f"{name}{sign}{version}", same=same)
-
-        return Manifest(path, "pip", _named(listed), _named(development), add, normal_name)
-    poetry = (data.get("tool") or {}).get("poetry")
-    if isinstance(poetry, dict):
-        table = {normal_name(k): str(v) for k, v in (poetry.get("dependencies") or {}).items()}
-        group = (
-            ((poetry.get("group") or {}).get("dev") or {}).get("dependencies") or poetry.get("dev-dependencies") or {}
-        )
-        dev = {normal_name(k): str(v) for k, v in group.items()}
-
-        def add_poetry(name: str, version: str, for_development: bool) -> Edits:
-            where = ("tool", "poetry", "group", "dev", "dependencies") if for_development else ()
-            return tomledit.set_value(text, (*(where or ("tool", "poetry", "dependencies")), name), f"^{version}")
-
-        return Manifest(path, "poetry", table, dev, add_poetry, normal_name)
-    return None
-
-
-def _requirements(path: str, text: Text) -> Manifest:
-    lines = [line for line in text.content.splitlines() if line.strip() and not line.strip().startswith(("#", "-"))]
-    sign = _python_sign(lines, "==" if any("==" in line for line in lines) else ">=")
-
-    def add(name: str, version: str, for_development: bool) -> Edits:
-        del for_development
-        return append_lines(text, [f"{name}{sign}{version}"])
-
-    return Manifest(path, "pip", _named(lines), {}, add, normal_name)
-
-
-def normal_name(name: str) -> str:
-    """Normalise a Python package's name (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _named(requirements: Iterable[str]) -> dict[str, str]:
-    found = {}
-    for line in requirements:
-        match = _REQUIREMENT.match(line)
-        if match:
-            found[normal_name(match[1])] = match[3]
-    return found
-
-
-def _same_as(package: str) -> Callable[[str], bool]:
-    def same(item: str) -> bool:
-        match = _REQUIREMENT.match(item)
-        return match is not None and normal_name(match[1]) == normal_name(package)
-
-    return same
-
-
-def _python_sign(requirements: Iterable[str], default: str) -> str:
-    signs: Counter[str] = Counter()
-    for line in requirements:
-        match = _REQUIREMENT.match(line)
-        if match and match[2] in ("==", "~=", ">="):
-            signs[match[2]] += 1
-    return max(signs, key=lambda sign: (signs[sign], sign == default), default=default)
