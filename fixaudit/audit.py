@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 from fixaudit.checks import Evaluation, Match, Vocabulary, captures, evaluate, select
@@ -179,7 +179,7 @@ def _damaged(project: Project) -> Iterable[Diagnostic]:
         if file.text is None:
             yield Diagnostic(path, None, "not read as a program: it is binary or not UTF-8 text")
             continue
-        line = project.memo.get("damage", f"{file.kind.language}\0{file.digest}", lambda file=file: _damage(file))
+        line = project.memo.get("damage", f"{file.kind.language}\0{file.digest}", partial(_damage, file))
         if line:
             yield Diagnostic(path, line, "does not parse from here on; what can be read of it is still judged")
 
@@ -232,7 +232,7 @@ def _verdict(
             check = variant.check or rule.check
             if check is not None and not any(check is known for _, known, _ in judged):
                 judged.append((variant, check, evaluate(check, facts, vocabulary)))
-        findings = [_finding(rule, root, v, c, m, facts, "high") for v, c, e in judged for m in e.violations]
+        findings = [_finding(rule, root, v, c, m, facts, "high") for v, c, e in judged for m in _units(c, e.violations)]
         undecided = [_finding(rule, root, v, c, m, facts, "low") for v, c, e in judged for m in e.opaque]
     except Exception as error:  # the one place: a rule's crash is ERROR for that rule alone
         if os.environ.get("FIXAUDIT_DEBUG"):
@@ -264,6 +264,14 @@ def language_of(facts: Facts, path: str | None) -> str:
     return ""
 
 
+def _units(check: Check, matches: Sequence[Match]) -> Sequence[Match]:
+    """A check that is answered once for the root has one finding: the first place, the others as its relatives."""
+    if check.per != "root" or len(matches) < 2:
+        return matches
+    others = tuple(match.row for match in matches[1:] if match.row)
+    return (replace(matches[0], related=(*matches[0].related, *others)),)
+
+
 def _finding(
     rule: Rule, root: Root, variant: Variant, check: Check, match: Match, facts: Facts, confidence: str
 ) -> Finding:
@@ -281,7 +289,7 @@ def _finding(
         end_line, end_column = text.lines.position(span[1])
     elif span is not None:
         span = None
-    key = match.key or (message,)
+    key = ("root",) if check.per == "root" else match.key or (message,)
     priority = match.priority or rule.priority
     return Finding(
         rule.id, root.path, priority, rule.fix_type, path, span, line, column, end_line, end_column,

@@ -76,19 +76,36 @@ def standing(audit: Audit, *, minimum: int = 90, blocked_files: Sequence[str] = 
         own = [v for v in audit.verdicts if v.root == root.path and not _is_repository(audit, v)]
         scores.append(_root_score(root, own + shared, minimum))
     assessed = [s for s in scores if s.score is not None]
-    score = min((s.score for s in assessed if s.score is not None), default=None)
-    reasons = [f"{path} could not be read, and a P0 rule needs it" for path in blocked_files]
+    lowest = min(assessed, key=lambda s: (s.score or 0, s.root.path), default=None)
     several = len(scores) > 1
-    for item in assessed or scores:
-        reasons += [f"{item.root.path or '.'}: {reason}" if several else reason for reason in item.gate.reasons]
-    if assessed:
-        # A root that is not assessed does not hide a critical failure or an error of its own.
-        for item in scores:
-            if item.score is None:
-                reasons += [f"{item.root.path or '.'}: {r}" for r in item.gate.reasons if r != item.why]
-    reasons = list(dict.fromkeys(reasons))
+    reasons = [f"{path} could not be read, and a P0 rule needs it" for path in blocked_files]
+    reasons += _failures(audit.verdicts, several)
+    if lowest is None:
+        reasons += [f"{item.root.path or '.'}: {item.why}" if several else str(item.why) for item in scores if item.why]
+    elif lowest.score is not None and lowest.score < minimum:
+        where = f" in {lowest.root.path or '.'}" if several else ""
+        reasons.append(f"score {lowest.score}{where} is below {minimum}")
+    score = lowest.score if lowest else None
     empty = not audit.project.paths
     return Standing(tuple(scores), score, band_of(score), Gate(not reasons, tuple(reasons)), empty)
+
+
+def _failures(verdicts: Sequence[Verdict], several: bool) -> list[str]:
+    """Say which critical rules fail and which rules could not be evaluated, each once."""
+
+    def names(chosen: Sequence[Verdict]) -> str:
+        return ", ".join(f"{v.rule} ({v.root})" if several and v.root else v.rule for v in chosen)
+
+    critical = sorted((v for v in verdicts if v.verdict == FAIL and v.priority == "P0"), key=lambda v: (v.rule, v.root))
+    broken = sorted((v for v in verdicts if v.verdict == ERROR), key=lambda v: (v.rule, v.root))
+    reasons = []
+    if len(critical) == 1:
+        reasons.append(f"1 critical rule still fails: {names(critical)}")
+    elif critical:
+        reasons.append(f"{len(critical)} critical rules still fail: {names(critical)}")
+    if broken:
+        reasons.append(f"could not be evaluated: {names(broken)}")
+    return reasons
 
 
 def _is_repository(audit: Audit, verdict: Verdict) -> bool:
@@ -103,15 +120,7 @@ def _root_score(root: RootFacts, verdicts: Sequence[Verdict], minimum: int) -> R
         score, why = None, f"recognised, but there are no rules for {', '.join(root.unassessed)}"
     elif score is None:
         why = f"fewer than {FEWEST_RULES} rules found something to judge"
-    reasons = []
-    critical = [v for v in verdicts if v.verdict == FAIL and v.priority == "P0"]
-    broken = [v for v in verdicts if v.verdict == ERROR]
-    if critical:
-        names = ", ".join(sorted(v.rule for v in critical))
-        reasons.append(f"{len(critical)} critical rule{'s' if len(critical) > 1 else ''} still fail: {names}"
-                       if len(critical) > 1 else f"1 critical rule still fails: {names}")  # fmt: skip
-    if broken:
-        reasons.append(f"could not be evaluated: {', '.join(sorted(v.rule for v in broken))}")
+    reasons = _failures(verdicts, several=False)
     if why:
         reasons.append(why)
     elif score is not None and score < minimum:
