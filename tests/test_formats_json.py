@@ -177,3 +177,33 @@ def test_set_value_is_exactly_one_change(
         assert after.content.count("\n") == after.content.count("\r\n")
     # All that was there is still there, in order: the edits only insert, or replace one scalar.
     assert sum(len(edit.expected) for edit in edits) == 0 or len(edits) == 1
+
+
+GAPS = st.sampled_from(["", "", " ", "\n", "\n  ", " // c\n", "/* b */", "\n\t/* a\n b */\n\t"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(GAPS, GAPS, GAPS), max_size=4), GAPS, st.booleans(), st.sampled_from("Acxz"))
+def test_comments_and_trailing_commas_survive(
+    gaps: list[tuple[str, str, str]], last: str, comma: bool, key: str
+) -> None:
+    members = [
+        f'{before}"{"bdfh"[number]}"{inside}: {number}{behind}' for number, (before, inside, behind) in enumerate(gaps)
+    ]
+    content = "{" + ",".join(members) + ("," if comma and members else "") + last + "}"
+    text = Text(content)
+    edits = set_value(text, (key,), 9)
+    assert not isinstance(edits, Problem)
+    after = text.apply(edits).content
+    expected = parsed(content).root.value()
+    assert isinstance(expected, dict)
+    assert parsed(after).root.value() == {**expected, key: 9}
+    kept = iter(after)
+    assert all(char in kept for char in content if not char.isspace())
+    assert len(parsed(after).comments) == len(parsed(content).comments)
+    items = Text(
+        "[" + ",".join(f"{before}{number}{behind}" for number, (before, _, behind) in enumerate(gaps)) + last + "]"
+    )
+    edits = add_item(items, (), 9)
+    assert not isinstance(edits, Problem)
+    assert parsed(items.apply(edits).content).root.value() == [*range(len(gaps)), 9]

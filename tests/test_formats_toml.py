@@ -157,3 +157,20 @@ def test_set_value_is_exactly_one_change(
 
 def _name(key: str) -> str:
     return f'"{key}"'
+
+
+GAPS = st.sampled_from(["", " ", "\n  ", "\n", " # c ], \n", "\n# d\n"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(GAPS, GAPS), max_size=4), GAPS, st.booleans(), st.sampled_from(["Aa", "c", "z"]))
+def test_items_are_added_between_any_comments(gaps: list[tuple[str, str]], last: str, comma: bool, item: str) -> None:
+    items = ["bdfh"[number] for number in range(len(gaps))]
+    body = ",".join(f'{before}"{name}"{behind}' for name, (before, behind) in zip(items, gaps))
+    text = Text(f"a = [{body}{',' if comma and items else ''}{last}]\nb = 1\n")
+    edits = add_item(text, ("a",), item)
+    assert not isinstance(edits, Problem), edits
+    after = text.apply(edits).content
+    assert tomllib.loads(after) == {"a": sorted([*items, item]), "b": 1}
+    kept = iter(after)
+    assert all(char in kept for char in text.content if not char.isspace())
