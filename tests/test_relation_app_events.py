@@ -61,11 +61,13 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[str]]] = {
         PLAIN,
     ),
     "inline require": (
-        {"a.js": "const app = require('express')();\napp.use(require('helmet')());\napp.get('/a', x);\napp.listen(1);\n"},
+        {"a.js": "const app = require('express')();\napp.use(require('helmet')());\napp.get('/a', x);\n"
+                 "app.listen(1);\n"},
         PLAIN,
     ),
     "exported in a chain, served elsewhere": (
-        {"app.js": EXPRESS + "const app = module.exports = express();\napp.use(require('helmet')());\napp.get('/a', x);\n",
+        {"app.js": EXPRESS + "const app = module.exports = express();\napp.use(require('helmet')());\n"
+        "app.get('/a', x);\n",
          "server.js": "const app = require('./app');\nconst port = 3;\napp.listen(port);\n"},
         PLAIN,
     ),
@@ -89,32 +91,40 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "class with methods": (
         {"a.ts": "import express from 'express';\nimport helmet from 'helmet';\nclass Server {\n  app = express();\n"
-                 "  constructor() { this.security(); this.routes(); }\n  private security(): void { this.app.use(helmet()); }\n"
-                 "  routes() { this.app.get('/a', x); }\n  start() { this.app.listen(1); }\n}\nnew Server().start();\n"},
+                 "  constructor() { this.security(); this.routes(); }\n"
+                 "  private security(): void { this.app.use(helmet()); }\n"
+                 "  routes() { this.app.get('/a', x); }\n  start() { this.app.listen(1); }\n}\n"
+                 "new Server().start();\n"},
         PLAIN,
     ),
     "class in another file": (
-        {"app.ts": "import express, { Application } from 'express';\nimport helmet from 'helmet';\nexport default class App {\n"
-                   "  public app: Application;\n  constructor(private port: number) { this.app = express(); this.init(); }\n"
+        {"app.ts": "import express, { Application } from 'express';\nimport helmet from 'helmet';\n"
+                   "export default class App {\n"
+                   "  public app: Application;\n"
+                   "  constructor(private port: number) { this.app = express(); this.init(); }\n"
                    "  private init() { this.app.use(helmet()); this.app.get('/a', x); }\n"
                    "  public listen() { this.app.listen(this.port); }\n}\n",
          "index.ts": "import App from './app';\nconst app = new App(3);\napp.listen();\n"},
         PLAIN,
     ),
     "factory": (
-        {"app.js": EXPRESS + "const helmet = require('helmet');\nfunction createApp(options) {\n  const app = express();\n"
+        {"app.js": EXPRESS + "const helmet = require('helmet');\nfunction createApp(options) {\n"
+        "  const app = express();\n"
                    "  app.use(helmet());\n  app.get('/a', x);\n  return app;\n}\nmodule.exports = createApp;\n",
          "index.js": "const createApp = require('./app');\nconst app = createApp({ a: 1 });\napp.listen(1);\n"},
         PLAIN,
     ),
     "async factory": (
-        {"app.ts": "import express from 'express';\nimport helmet from 'helmet';\nexport const build = async () => {\n"
+        {"app.ts": "import express from 'express';\nimport helmet from 'helmet';\n"
+                   "export const build = async () => {\n"
                    "  const app = express();\n  app.use(helmet());\n  app.get('/a', x);\n  return app;\n};\n",
-         "index.ts": "import { build } from './app.js';\n(async () => {\n  const app = await build();\n  app.listen(1);\n})();\n"},
+         "index.ts": "import { build } from './app.js';\n(async () => {\n  const app = await build();\n"
+                     "  app.listen(1);\n})();\n"},
         PLAIN,
     ),
     "factory that nobody calls": (
-        {"app.js": EXPRESS + "const helmet = require('helmet');\nexports.createApp = () => {\n  const app = express();\n"
+        {"app.js": EXPRESS + "const helmet = require('helmet');\nexports.createApp = () => {\n"
+        "  const app = express();\n"
                    "  app.use(helmet());\n  app.get('/a', x);\n  app.listen(1);\n  return app;\n};\n"},
         PLAIN,
     ),
@@ -138,7 +148,8 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[str]]] = {
         PLAIN,
     ),
     "routes import the application": (
-        {"app.js": "import express from 'express';\nimport helmet from 'helmet';\nexport const app = express();\napp.use(helmet());\n",
+        {"app.js": "import express from 'express';\nimport helmet from 'helmet';\n"
+                   "export const app = express();\napp.use(helmet());\n",
          "routes.js": "import { app } from './app.js';\napp.get('/a', x);\n",
          "server.js": "import { app } from './app.js';\nimport './routes.js';\napp.listen(1);\n"},
         PLAIN,
@@ -153,12 +164,14 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[str]]] = {
         PLAIN,
     ),
     "array of middleware from a module": (
-        {"a.js": EXPRESS + "const app = express();\napp.use(require('./security'));\napp.get('/a', x);\napp.listen(1);\n",
+        {"a.js": EXPRESS + "const app = express();\napp.use(require('./security'));\napp.get('/a', x);\n"
+        "app.listen(1);\n",
          "security.js": "const helmet = require('helmet');\nmodule.exports = [helmet(), require('cors')()];\n"},
         ["app", "use helmet#default", "use cors#default", "route GET /a", "listen"],
     ),
     "middleware in a variable of another module": (
-        {"a.ts": "import express from 'express';\nimport { secure } from './mw';\nconst app = express();\napp.use(secure);\n"
+        {"a.ts": "import express from 'express';\nimport { secure } from './mw';\nconst app = express();\n"
+                 "app.use(secure);\n"
                  "app.get('/a', x);\napp.listen(1);\n",
          "mw/index.ts": "export { secure } from './secure';\n",
          "mw/secure.ts": "import helmet from 'helmet';\nexport const secure = helmet({ hsts: false });\n"},
@@ -182,18 +195,22 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[str]]] = {
     "routers": (
         {"a.js": EXPRESS + "const app = express();\nconst users = require('./routes/users');\n"
                  "app.use('/api', require('cors')(), auth, users);\napp.use(express.static('public'));\n",
-         "routes/users.js": "const { Router } = require('express');\nconst router = Router();\nconst deep = new Router();\n"
-                            "deep.delete('/d', x);\nrouter.get('/', x);\nrouter.use('/n', deep);\nmodule.exports = router;\n"},
+         "routes/users.js": "const { Router } = require('express');\nconst router = Router();\n"
+                            "const deep = new Router();\n"
+                            "deep.delete('/d', x);\nrouter.get('/', x);\nrouter.use('/n', deep);\n"
+                            "module.exports = router;\n"},
         ["app", "use /api cors#default", "use /api auth", "mount /api", "route GET /api", "mount /api/n",
          "route DELETE /api/n/d", "static express#static"],
     ),
     "router from a factory, twice": (
         {"a.js": EXPRESS + "const app = express();\nfunction crud(model) {\n  const r = express.Router();\n"
-                 "  r.get('/', model.list);\n  return r;\n}\napp.use('/u', crud(User));\napp.use('/p', crud(Post));\n"},
+                 "  r.get('/', model.list);\n  return r;\n}\napp.use('/u', crud(User));\n"
+                 "app.use('/p', crud(Post));\n"},
         ["app", "mount /u", "route GET /u", "mount /p", "route GET /p"],
     ),
     "route objects": (
-        {"a.js": EXPRESS + "const app = express();\napp.route('/x').get(a).post(b);\nconst r = app.route('/y');\nr.put(c);\n"
+        {"a.js": EXPRESS + "const app = express();\napp.route('/x').get(a).post(b);\n"
+        "const r = app.route('/y');\nr.put(c);\n"
                  "app.all(['/m', '/n'], d);\n"},
         ["app", "route GET /x", "route POST /x", "route PUT /y", "route ALL /m", "route ALL /n"],
     ),
@@ -202,7 +219,8 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[str]]] = {
         ["app", "route GET /a"],
     ),
     "loop over routes": (
-        {"a.js": EXPRESS + "const app = express();\nconst a = require('./r');\nconst routes = [{ path: '/a', router: a }];\n"
+        {"a.js": EXPRESS + "const app = express();\nconst a = require('./r');\n"
+        "const routes = [{ path: '/a', router: a }];\n"
                  "for (const { path, router } of routes) app.use(path, router);\n"
                  "routes.forEach((r) => app.use('/2' + r.path, r.router));\n",
          "r.js": EXPRESS + "const r = express.Router();\nr.get('/', x);\nmodule.exports = r;\n"},
@@ -210,37 +228,47 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "what cannot be seen": (
         {"a.js": EXPRESS + "const setup = require('@acme/setup');\nconst app = express();\nsetup(app);\n"
-                 "for (const r of list) app.use(r.path, r.router);\napp.use(require('./' + name));\napp[verb]('/x', h);\n"
+                 "for (const r of list) app.use(r.path, r.router);\napp.use(require('./' + name));\n"
+                 "app[verb]('/x', h);\n"
                  "app.get(prefix, h);\n"},
         ["app", "other? ? ? ?", "use? ? ?", "use? ?", "route ? ?", "route GET ?"],
     ),
     "packages that serve an application": (
-        {"a.js": EXPRESS + "const serverless = require('serverless-http');\nconst app = express();\napp.get('/a', x);\n"
-                 "module.exports.handler = serverless(app);\nconst io = require('socket.io')(app);\nconsole.log(app);\n"},
+        {"a.js": EXPRESS + "const serverless = require('serverless-http');\nconst app = express();\n"
+        "app.get('/a', x);\n"
+                 "module.exports.handler = serverless(app);\nconst io = require('socket.io')(app);\n"
+                 "console.log(app);\n"},
         ["app", "route GET /a"],
     ),
     "fastapi": (
-        {"main.py": "from fastapi import FastAPI\nfrom fastapi.middleware.cors import CORSMiddleware\nfrom routes import users\n"
+        {"main.py": "from fastapi import FastAPI\nfrom fastapi.middleware.cors import CORSMiddleware\n"
+                    "from routes import users\n"
                     "import uvicorn\n\napp = FastAPI()\napp.include_router(users.router, prefix='/api')\n\n"
-                    "@app.get('/a')\nasync def a(): ...\n\napp.add_middleware(CORSMiddleware, allow_origins=['*'])\n\n"
+                    "@app.get('/a')\nasync def a(): ...\n\n"
+                    "app.add_middleware(CORSMiddleware, allow_origins=['*'])\n\n"
                     "if __name__ == '__main__':\n    uvicorn.run('main:app', port=1)\n",
          "routes/__init__.py": "",
-         "routes/users.py": "from fastapi import APIRouter\nrouter = APIRouter(prefix='/users')\n\n@router.post('/')\ndef make(): ...\n"},
-        ["app", "use fastapi.middleware.cors#CORSMiddleware", "mount /api", "route POST /api/users/", "route GET /a", "listen"],
+         "routes/users.py": "from fastapi import APIRouter\nrouter = APIRouter(prefix='/users')\n\n"
+                            "@router.post('/')\ndef make(): ...\n"},
+        ["app", "use fastapi.middleware.cors#CORSMiddleware", "mount /api",
+         "route POST /api/users/", "route GET /a", "listen"],
     ),
     "fastapi factory": (
         {"app/__init__.py": "", "app/main.py": "from .factory import create_app\napp = create_app()\n",
          "app/factory.py": "from fastapi import FastAPI\nfrom starlette.middleware import Middleware\n"
                            "from starlette.middleware.cors import CORSMiddleware as C\nfrom app.routes import add\n\n"
-                           "def create_app() -> FastAPI:\n    app = FastAPI(middleware=[Middleware(C, allow_origins=[])])\n"
+                           "def create_app() -> FastAPI:\n"
+                           "    app = FastAPI(middleware=[Middleware(C, allow_origins=[])])\n"
                            "    add(app)\n    return app\n",
-         "app/routes.py": "def add(application):\n    application.add_api_route('/a', handler, methods=['GET', 'PUT'])\n"},
+         "app/routes.py": "def add(application):\n"
+                          "    application.add_api_route('/a', handler, methods=['GET', 'PUT'])\n"},
         ["app", "use fastapi.middleware.cors#CORSMiddleware", "route GET /a", "route PUT /a"],
     ),
     "flask": (
         {"src/shop/__init__.py": "from flask import Flask\nfrom flask_cors import CORS\nfrom .views import bp\n\n"
                                  "def create_app():\n    app = Flask(__name__)\n    CORS(app)\n"
-                                 "    app.register_blueprint(bp, url_prefix='/v')\n    @app.route('/', methods=['GET', 'POST'])\n"
+                                 "    app.register_blueprint(bp, url_prefix='/v')\n"
+                                 "    @app.route('/', methods=['GET', 'POST'])\n"
                                  "    def index(): return ''\n    return app\n",
          "src/shop/views.py": "from flask import Blueprint\nbp = Blueprint('b', __name__, url_prefix='/old')\n\n"
                               "@bp.route('/u')\ndef u(): return ''\n",
@@ -403,7 +431,9 @@ def test_renaming_moving_and_spacing_change_nothing(
 ) -> None:
     head = "const express = require('express');\nconst r = express.Router();\nr.get('/in', (q, s) => s.end());\n"
     lines = [line.format(a="app", h="helmet", r="r") for line in body]
-    plain = head + "const helmet = require('helmet');\nconst app = express();\n" + "\n".join(lines) + "\napp.listen(1);\n"
+    plain = (
+        head + "const helmet = require('helmet');\nconst app = express();\n" + "\n".join(lines) + "\napp.listen(1);\n"
+    )
     named = [line.format(a=app, h=helmet, r="r") for line in body]
     start = head + f"const {helmet} = require('helmet');\nconst {app} = express();{gap}"
     if moved:
@@ -418,8 +448,10 @@ def test_renaming_moving_and_spacing_change_nothing(
 
 
 FRAGMENTS = [
-    "express()", "require('express')", "const app = ", "app", ".use(", ".get('/x', ", ")", "(", "{", "}", "=>", "async ",
-    "function f(", "class A {", "this.app", "= ", "...", "[", "]", "`${", "`", "\n", ";", "return ", "await ", "f(f", "new ",
+    "express()", "require('express')", "const app = ", "app", ".use(", ".get('/x', ", ")", "(", "{", "}", "=>",
+    "async ",
+    "function f(", "class A {", "this.app", "= ", "...", "[", "]", "`${", "`", "\n"
+    "", ";", "return ", "await ", "f(f", "new ",
     "import x from 'express'", "export default ", "module.exports = ", "@app.get('/')", "def f():\n    ", "FastAPI()",
     "from fastapi import FastAPI\n", "app = app", "for (const r of ", "?.", "||", "é", "\u2028",
 ]  # fmt: skip
@@ -437,5 +469,3 @@ def test_recursion_ends() -> None:
         "const x = y; const y = x; app.use(x);\nfunction make() { return make(); }\napp.use(make());\n"
     )
     assert told(rows_of({"a.js": source, **PACKAGE}))[0] == "app"
-
-

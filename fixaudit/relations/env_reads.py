@@ -37,7 +37,8 @@ COLUMNS = {
 }  # fmt: skip
 
 WORDS = (
-    b"process.env", b"= process", b"process'", b'process"', b"import.meta.env", b"environ", b"getenv", b"Settings",
+    b"process.env", b"process?.",
+    b"= process", b"process'", b'process"', b"import.meta.env", b"environ", b"getenv", b"Settings",
     b"decouple", b"starlette.config", b"env-var", b"Bun.env", b"Deno.env",
 )  # fmt: skip
 ROOTS = frozenset({"process.env", "process#env", "import.meta.env", "Bun.env"})

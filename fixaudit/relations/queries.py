@@ -109,9 +109,17 @@ def _compute(resolver: Resolver, file: SourceFile, frame: Frame) -> Sequence[Row
 
 
 def _outermost(rows: list[Row]) -> list[Row]:
-    """Of an ORM's chain (`db.query(User).filter(…).first()`) only the outermost call is a statement."""
+    """Of an ORM's chain (`db.query(User).filter(…).first()`) only the outermost call is a statement.
+
+    `db.prepare("SELECT 1").all()` is the statement that it prepares.
+    """
     kept: list[Row] = []
     for row in rows:
+        if row.values["FORM"] == "orm" and any(
+            other.values["FORM"] != "orm" and other.span[0] == row.span[0] and other.span[1] < row.span[1]
+            for other in rows
+        ):
+            continue
         inside = any(
             other is not row and other.values["FORM"] == "orm" and row.values["FORM"] == "orm"
             and other.span[0] == row.span[0] and other.span[1] > row.span[1]
@@ -207,6 +215,8 @@ def _named(receiver: Expr) -> str:
 
 def _annotated(resolver: Resolver, receiver: Expr, frame: Frame) -> str | None:
     """`db: Session` and `pool: Pool` say by their type what they are."""
+    while isinstance(receiver, Member | Call):
+        receiver = receiver.object if isinstance(receiver, Member) else receiver.callee
     if not isinstance(receiver, Name):
         return None
     binding = frame.scopes.lookup(receiver.name, frame.function)

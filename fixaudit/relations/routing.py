@@ -31,7 +31,7 @@ ROUTERS = frozenset(
 )
 WORDS = tuple(
     f".{verb}{bracket}".encode()
-    for verb in sorted(VERBS | {"route", "api_route", "websocket", "use"})
+    for verb in sorted(VERBS | DECORATORS | {"use", "add_url_rule", "add_api_route", "add_route"})
     for bracket in "(<"
 )
 

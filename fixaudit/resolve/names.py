@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fixaudit.facts import Facts
-from fixaudit.resolve import scopes as scoping
-from fixaudit.resolve.paths import External, Hidden, Local, Locator
-from fixaudit.resolve.scopes import Binding, Scopes
+from fixaudit.resolve import imports
+from fixaudit.resolve.files import Files
+from fixaudit.resolve.paths import Local
+from fixaudit.resolve.scopes import Binding
 from fixaudit.resolve.things import Definition, Frame, Opaque, Package, Thing
 from fixaudit.source.ir import (
     Argument,
     Call,
     ClassRef,
-    Export,
     Expr,
     FunctionRef,
     Import,
@@ -37,64 +36,28 @@ from fixaudit.source.ir import (
 )
 
 NEAR, FAR = 3, 12
-IMPORT_COST, REEXPORT_COST = 2, 1
 
 MAX_DEPTH = 80
 """Nested resolutions before giving up; the deepest chain in the programs it was tried on was below 30."""
 
 PROPERTIES = frozenset({"property", "functools.cached_property", "cached_property"})
 
+MAX_STEPS = 4000
+"""Resolutions that one question may need: functions that call each other twice over would need exponentially many."""
+
 # Calls that give their first argument back.
 SAME = frozenset({"Object.freeze", "Object.seal", "structuredClone", "copy#deepcopy", "copy#copy"})
 
 
 @dataclass
-class Resolver:
-    """Resolution over the files of one root. `touched` gathers every path that an answer rests on."""
+class Resolver(Files):
+    """Resolution over the files of one root."""
 
-    facts: Facts
-    touched: set[str] = field(default_factory=set)
-    _scopes: dict[str, Scopes | None] = field(default_factory=dict)
-    _frames: dict[tuple[str, int | None], Frame] = field(default_factory=dict)
     _active: set[tuple[int, int]] = field(default_factory=set)
     _held: list[Frame] = field(default_factory=list)
+    _spent: int = 0
 
-    def __post_init__(self) -> None:
-        self.locator = Locator(self.facts, self.touched.add)
-
-    # Files and frames
-
-    def scopes(self, path: str) -> Scopes | None:
-        """Return the tables of a file's module; None when it is no program."""
-        self.touched.add(path)
-        if path not in self._scopes:
-            file = self.facts.file(path)
-            module = file.module if file else None
-            if file is None or module is None:
-                self._scopes[path] = None
-            else:
-                key = f"{module.language}\0{file.digest}"
-                self._scopes[path] = file.memo.get("scopes", key, lambda: scoping.index(module))
-        return self._scopes[path]
-
-    def frame(self, path: str, function: int | None = None) -> Frame | None:
-        """Return the scope of a file's top level or of one of its functions, with nothing known of its callers."""
-        key = (path, function)
-        if key not in self._frames:
-            tables = self.scopes(path)
-            if tables is None:
-                return None
-            parent = None
-            if function is not None:
-                parent = self.frame(path, tables.module.functions[function].parent)
-            self._frames[key] = Frame(path, tables, function, parent)
-        self.touched.add(path)
-        return self._frames[key]
-
-    def source(self, frame: Frame, span: tuple[int, int]) -> str:
-        """Return the text of a span."""
-        text = self.facts.text(frame.path)
-        return text.content[span[0] : span[1]] if text else ""
+    # Frames
 
     def enter(self, function: Definition, call: Call | None, frame: Frame | None, this: Thing | None = None) -> Frame:
         """Return the frame of a function as one call (standing in `frame`) enters it."""
@@ -142,7 +105,8 @@ class Resolver:
     def resolve(self, expr: Expr, frame: Frame, steps: int = FAR) -> Thing:
         """Follow an expression to its end."""
         key = (id(expr), id(frame))
-        if key in self._active or len(self._active) > MAX_DEPTH:
+        self._spent = self._spent + 1 if self._active else 0
+        if key in self._active or len(self._active) > MAX_DEPTH or self._spent > MAX_STEPS:
             return Opaque("it refers to itself")
         self._active.add(key)
         self._held.append(frame)  # ids stay unique while a frame is alive
@@ -189,7 +153,7 @@ class Resolver:
                 return current.arguments[name]
             binding = current.scopes.tables.get(current.function, {}).get(name)
             if binding is not None:
-                return self._binding(binding, current, steps)
+                return self.binding(binding, current, steps)
             current = current.parent
         return Package("", name, (), frame.python)
 
@@ -207,7 +171,8 @@ class Resolver:
             current = current.parent
         return None
 
-    def _binding(self, binding: Binding, frame: Frame, steps: int) -> Thing:
+    def binding(self, binding: Binding, frame: Frame, steps: int) -> Thing:
+        """Return what a name is bound to in the frame of its scope."""
         if binding.parameter is not None and not binding.values:
             return self._parameter(binding, frame, steps)
         if binding.imports and not binding.values:
@@ -248,119 +213,13 @@ class Resolver:
         thing = self.resolve(default, frame, steps)
         return thing if frame.called else Opaque(f"{binding.name} is a parameter", (thing,))
 
-    def imported(self, item: Import, frame: Frame, steps: int = FAR, cost: int = IMPORT_COST) -> Thing:
+    def imported(self, item: Import, frame: Frame, steps: int = FAR) -> Thing:
         """Follow one import."""
-        if frame.python:
-            return self._imported_python(item, frame, steps, cost)
-        place = self.locator.place(frame.path, item.module, python=False)
-        match place:
-            case External(name=name):
-                return Package(name, item.export)
-            case Hidden(reason=reason):
-                return Opaque(reason)
-            case Local(path=path):
-                if steps < cost:
-                    return Opaque("more than one import away")
-                top = self.frame(path)
-                if top is None:
-                    return Opaque(f"{path} cannot be read")
-                if item.export == "*":
-                    return Definition("module", top)
-                return self.export(top, item.export, steps - cost)
-
-    def _imported_python(self, item: Import, frame: Frame, steps: int, cost: int) -> Thing:
-        place = self.locator.place(frame.path, item.module, python=True)
-        whole = item.form != "from" and item.export == "*"
-        if isinstance(place, Hidden):
-            return Opaque(place.reason)
-        if isinstance(place, External):
-            if whole:
-                siblings = (i.dotted for i in frame.scopes.module.imports if i.local == item.local and i.dotted)
-                if item.dotted and item.local != item.module.split(".")[0]:
-                    return Package(item.dotted, "*", (), True)
-                return Package(place.name, "*", (), True, tuple(siblings))
-            return Package(place.name, item.export, (), True)
-        if steps < cost:
-            return Opaque("more than one import away")
-        if whole:
-            return self._python_module(place)
-        return self._python_export(place, item.export, steps - cost)
-
-    def _python_module(self, place: Local) -> Thing:
-        if place.directory:
-            return Opaque(f"the namespace package {place.path}")
-        top = self.frame(place.path)
-        return Definition("module", top) if top is not None else Opaque(f"{place.path} cannot be read")
-
-    def _python_export(self, place: Local, name: str, steps: int) -> Thing:
-        if not place.directory:
-            top = self.frame(place.path)
-            if top is None:
-                return Opaque(f"{place.path} cannot be read")
-            binding = top.scopes.tables[None].get(name)
-            if binding is not None:
-                return self._exported_binding(binding, top, steps)
-        inner = self.locator.submodule(place, name)
-        if inner is not None:
-            return self._python_module(inner)
-        if not place.directory and steps >= REEXPORT_COST:
-            top = self.frame(place.path)
-            for item in top.scopes.module.imports if top is not None else ():
-                if item.form == "from" and item.export == "*" and top is not None:
-                    target = self.locator.place(top.path, item.module, python=True)
-                    if isinstance(target, Local):
-                        found = self._python_export(target, name, steps - REEXPORT_COST)
-                        if not isinstance(found, Opaque):
-                            return found
-        return Opaque(f"{place.path} has no {name}")
-
-    def _exported_binding(self, binding: Binding, top: Frame, steps: int) -> Thing:
-        if binding.imports and not binding.values:
-            return self.imported(binding.imports[0], top, steps, REEXPORT_COST)
-        return self._binding(binding, top, steps)
+        return imports.imported(self, item, frame, steps)
 
     def export(self, top: Frame, name: str, steps: int = FAR) -> Thing:
         """Return what a JavaScript file exports under a name."""
-        exports = top.scopes.exports
-        for item in reversed(exports):
-            if item.name == name:
-                return self._exported(item, top, steps)
-        for item in exports:
-            if item.name == "*" and item.module is not None and name != "default" and steps >= REEXPORT_COST:
-                place = self.locator.place(top.path, item.module, python=False)
-                if isinstance(place, Local):
-                    target = self.frame(place.path)
-                    found = self.export(target, name, steps - REEXPORT_COST) if target else Opaque("unreadable")
-                    if not isinstance(found, Opaque):
-                        return found
-        commonjs = top.scopes.module.system != "esm"
-        if name == "default":
-            return Definition("module", top) if commonjs else Opaque(f"{top.path} has no default export")
-        if commonjs and any(item.name == "default" for item in exports):
-            return self.member(self.export(top, "default", steps), name, steps)
-        return Opaque(f"{top.path} does not export {name}")
-
-    def _exported(self, item: Export, top: Frame, steps: int) -> Thing:
-        if item.module is None:
-            if item.value is None:
-                return Opaque(f"{item.name} is exported without a value")
-            if isinstance(item.value, Name):
-                binding = top.scopes.tables[None].get(item.value.name)
-                if binding is not None:
-                    return self._exported_binding(binding, top, steps)
-            return self.resolve(item.value, top, steps)
-        place = self.locator.place(top.path, item.module, python=False)
-        original = item.value.name if isinstance(item.value, Name) else item.name
-        if isinstance(place, External):
-            return Package(place.name, original)
-        if isinstance(place, Hidden) or steps < REEXPORT_COST:
-            return Opaque(place.reason if isinstance(place, Hidden) else "more than one re-export away")
-        target = self.frame(place.path)
-        if target is None:
-            return Opaque(f"{place.path} cannot be read")
-        if original == "*":
-            return Definition("module", target)
-        return self.export(target, original, steps - REEXPORT_COST)
+        return imports.export(self, top, name, steps)
 
     def settle(self, thing: Thing) -> Thing:
         """Return what a thing is when it is used as a value: a CommonJS module is what it assigns to its exports."""
@@ -417,7 +276,7 @@ class Resolver:
     def _module_member(self, thing: Definition, name: str, steps: int) -> Thing:
         top = thing.frame
         if top.python:
-            return self._python_export(Local(top.path), name, steps)
+            return imports.python_export(self, Local(top.path), name, steps)
         if name == "default" and not any(item.name == "default" for item in top.scopes.exports):
             return thing
         return self.export(top, name, steps)

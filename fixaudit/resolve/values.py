@@ -86,6 +86,10 @@ def value_of(resolver: Resolver, expr: Expr, frame: Frame, depth: int = MAX_DEPT
         case Other(kind=kind):
             return _other(resolver, expr, kind, frame, depth)
         case Name() | Member():
+            if isinstance(expr, Member) and frame.python:
+                setting = _setting(resolver, expr, frame)
+                if setting is not None:
+                    return setting
             thing = resolver.settle(resolver.resolve(expr, frame, NEAR))
             return _thing(resolver, thing, expr, frame, depth)
 
@@ -118,9 +122,6 @@ def _thing(resolver: Resolver, thing: Thing, expr: Expr, frame: Frame, depth: in
         case Package():
             return Value("unknown", thing.text, expr.span, frame.path)
         case Opaque(alternatives=options) if isinstance(expr, Member):
-            setting = _setting(resolver, expr, frame)
-            if setting is not None:
-                return setting
             if options and all(env_key(option) is not None for option in options):
                 return Value("either", "", expr.span, frame.path, tuple(
                     Value("env", env_key(option) or "", expr.span, frame.path) for option in options
