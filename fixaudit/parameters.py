@@ -61,12 +61,13 @@ class _Found:
 def names(
     rule: Rule, variant: Variant, target: Target, facts: Facts, rulebook: Rulebook, values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what templates of a rule may name: captures, parameters, `stack.<fact>`, `language`, `root`, `path`."""
+    """Return what templates of a rule may name: captures, parameters, `stack.<fact>`, and where the finding is."""
     captured = {name: target.row.text(name) for name in target.row.values} if target.row else {}
     path = target.path or (target.row.path if target.row else "")
     return {
         **captured,
         "path": path,
+        "dir": posixpath.dirname(path),
         "root": facts.root.path,
         "language": language_of(variant, target, facts, rulebook),
         "stack": stack_facts(facts, rulebook),

@@ -65,7 +65,7 @@ def test_middleware_goes_behind_the_app_that_was_found() -> None:
     step = {
         "insert": {
             "anchor": {"query": {"app_events": {"kind": "app"}}, "same": ["APP"]},
-            "code": "{{ anchor.APP_NAME }}.use({{ helmet }}());",
+            "code": "{{ APP_NAME }}.use({{ helmet }}());",
             "imports": {"helmet": {"package": "helmet"}},
         }
     }

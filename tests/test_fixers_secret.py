@@ -132,6 +132,7 @@ def test_a_key_that_may_mean_something_else_is_refused(more: dict[str, str], can
     [
         ("a.js", f"const u = `https://svc:{PASSWORD}@example.org/${{x}}`;\n", "a part of a longer text"),
         ("a.js", f"const header = 'Authorization: token {TOKEN}';\n", "a part of a longer text"),
+        ("a.js", f"// {TOKEN}\nf();\n", "stands in a comment"),
         ("config.yaml", f"password: {PASSWORD}\n", "is configuration"),
         ("config.json", f'{{"token": "{TOKEN}"}}\n', "is configuration"),
         ("Dockerfile", f"FROM node:22\nENV GH_TOKEN={TOKEN}\n", "ends up in the image"),

@@ -46,14 +46,15 @@ def plan_all(situations: Sequence[Situation]) -> Planned:
         current, *rest = waiting
         draft = draft or Draft.of(current.facts.snapshot)
         current = replace(current, origin=current.origin or current.facts)
-        for step in (*_steps(current), None):
-            result = _planned(step, current)
+        for step in _steps(current):
+            result = registry()[step.kind].plan(step.arguments, current)
             if isinstance(result, Refusal | Deferred):
                 return result
             draft = draft.after(result)
             facts = _facts_after(current.facts, draft, result)
             current = replace(current, facts=facts, target=moved(current.target, result))
             rest = [replace(s, facts=facts, target=moved(s.target, result), origin=current.origin) for s in rest]
+        draft = draft.after(ChangeSet(follow_ups=follow_ups(current)))
         waiting = rest
     return draft.total() if draft else ChangeSet()
 
@@ -67,13 +68,6 @@ def _steps(situation: Situation) -> tuple[Step, ...]:
     if situation.variant.steps:
         return situation.variant.steps
     return situation.rule.fix.steps if situation.rule.fix else ()
-
-
-def _planned(step: Step | None, situation: Situation) -> Planned:
-    """Plan one step; None stands for what the rule asks a person to do afterwards."""
-    if step is None:
-        return ChangeSet(follow_ups=follow_ups(situation))
-    return registry()[step.kind].plan(step.arguments, situation)
 
 
 def follow_ups(situation: Situation) -> tuple[FollowUp, ...]:

@@ -77,3 +77,4 @@ class StepKind:
     schema: Mapping[str, Any]
     plan: Callable[[Mapping[str, Any], Situation], Planned]
     templates: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()  # names that its templates may use besides those of the rule

@@ -215,6 +215,7 @@ STEPS = (
         closed(("capture", "with"), capture=_CAPTURE, **{"with": TEXT}, imports=IMPORTS, whole={"type": "boolean"}),
         _replace,
         ("with", "imports"),
+        ("original",),
     ),
     StepKind(
         "remove",

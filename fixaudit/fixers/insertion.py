@@ -72,7 +72,8 @@ def _insert(arguments: Mapping[str, Any], situation: Situation) -> Planned:
     program = place.program
     columns = {name: row.text(name) for name in row.values} if row else {}
     template = "\n".join(arguments["code"]) if isinstance(arguments["code"], list) else arguments["code"]
-    code = written(template, situation, program, arguments.get("imports", {}), anchor=columns)
+    # What the anchor's row says counts there: the app may have another name than where the finding is.
+    code = written(template, situation, program, arguments.get("imports", {}), **columns)
     if isinstance(code, Refusal):
         return code
     body = code.code.strip("\n")
@@ -128,7 +129,7 @@ _CODE = {"oneOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]}
 STEPS = (
     StepKind(
         "insert",
-        "Insert statements before or after (the default) an anchor's statement. `{{ anchor.COLUMN }}` is the anchor's.",
+        "Insert statements before or after (the default) an anchor's statement. Columns are those of the anchor's row.",
         closed(
             ("anchor", "code"),
             anchor=_ANCHOR,

@@ -81,6 +81,8 @@ def refusal_of_place(row: Row, facts: Facts, program: Program | None) -> Refusal
     if program is not None and is_browser(facts, program):
         sentence = f"{row.path} is sent to browsers, so a variable would ship the credential too: call it from a server"
         return Refusal(sentence, code="shape")
+    if row.values.get("SHAPE") == "text":
+        return Refusal(f"the credential stands in a comment of {row.path}: delete it, then rotate it", code="shape")
     if row.values.get("SHAPE") == "part" or "WHOLE" not in row.spans:
         sentence = "the credential is a part of a longer text, and only whole literals are moved: build the text from a"
         return Refusal(f"{sentence} variable; then rotate the credential", code="shape")
