@@ -70,7 +70,7 @@ class Instruction:
 
     `keyword` is upper case. `value` is the argument text without flags, continuations and comments joined away.
     `span` runs from the keyword to the end of the last line's text (here-documents included). `argv` is set for the
-    exec form (a JSON list of strings). `inner` is the instruction behind ONBUILD; `command` the one of a HEALTHCHECK.
+    exec form (a JSON list of strings). `inner` is the instruction behind ONBUILD or HEALTHCHECK.
     """
 
     keyword: str
