@@ -3,7 +3,7 @@
 Contract: `extract` gives every parameter of a rule for one finding, or the first refusal in the order in which the
 rule writes them. Candidates come in tiers (what is declared before what is conventional): the first tier that yields
 anything decides, and more than one distinct value in it is refused with all candidates and their places. A person's
-answer resolves a refusal and is never guessed over.
+answer resolves a refusal; what the project says itself is only overruled by an answer for that very path.
 This module must not know of fixes, of the loop or of where answers are written down.
 """
 
@@ -115,15 +115,18 @@ def extract(
     for name, parameter in {**rule.parameters, **variant.parameters}.items():
         scope = names(rule, variant, target, facts, rulebook, values)
         value = _value(name, parameter, scope, target, facts, rulebook)
+        answer = answer_for(rule.id, name, facts.root.path, scope["path"], answers)
         if isinstance(value, Refusal):
-            answer = answer_for(rule.id, name, facts.root.path, scope["path"], answers)
             if answer is None:
                 return value
-            value = _answered(answer, parameter, value, scope, facts)
-            if isinstance(value, Refusal):
-                return value
-            answered.append(name)
-        values[name] = value
+        elif answer is None or answer.path is None or answer.value == value:
+            values[name] = value
+            continue
+        given = _answered(answer, parameter, value, name, facts)
+        if isinstance(given, Refusal):
+            return given
+        answered.append(name)
+        values[name] = given
     values.answered = tuple(answered)
     return values
 
@@ -215,19 +218,22 @@ def _chosen(
     return distinct[0]
 
 
-def _answered(answer: Answer, parameter: Parameter, refusal: Refusal, scope: Mapping[str, Any], facts: Facts) -> Any:
-    if any(candidate.value == answer.value for candidate in refusal.candidates) and refusal.code != "rejected":
+def _answered(answer: Answer, parameter: Parameter, found: Any, name: str, facts: Facts) -> str | Refusal:
+    """Take a person's answer where it is a candidate, or where `accept` can judge it.
+
+    `found` is what extraction gave. Only an answer for one path may differ from a value that was found without one: it
+    is how a person names another variable for one credential.
+    """
+    candidates = found.candidates if isinstance(found, Refusal) else ()
+    sentence = found.sentence if isinstance(found, Refusal) else f"{found} was found"
+    rejected = isinstance(found, Refusal) and found.code == "rejected"
+    if any(candidate.value == answer.value for candidate in candidates) and not rejected:
         return answer.value
     closed = {value for tier in parameter.tiers for source in tier for value in source.values.values()}
-    known = bool(parameter.accept) or answer.value in closed or not (refusal.candidates or closed)
-    if known and accepts(parameter, answer.value, facts):
+    free = isinstance(found, Refusal) and not candidates and not closed
+    if (parameter.accept or answer.value in closed or free) and accepts(parameter, answer.value, facts):
         return answer.value
-    return Refusal(
-        f"the answer {answer.value!r} for {refusal.parameter} cannot be used: {refusal.sentence}",
-        refusal.candidates,
-        refusal.parameter,
-        "rejected",
-    )
+    return Refusal(f"the answer {answer.value!r} for {name} cannot be used: {sentence}", candidates, name, "rejected")
 
 
 def accepts(parameter: Parameter, value: str, facts: Facts) -> bool:

@@ -163,6 +163,14 @@ def test_an_answer_is_not_asked_for_where_the_project_says_it() -> None:
     assert tried({"k": parameter}, (Answer("CON-002", "k", "other"),)) == {"k": "dbPassword"}
 
 
+def test_an_answer_for_one_path_overrules_what_was_found() -> None:
+    parameter = Parameter("k", tiers=((captured("NAME"),),), accept={"regex": "[A-Za-z_]+"})
+    result = tried({"k": parameter}, (Answer("CON-002", "k", "PAY_KEY", path="src/a.js"),))
+    assert (result, result.answered) == ({"k": "PAY_KEY"}, ("k",))
+    refused = tried({"k": parameter}, (Answer("CON-002", "k", "PAY-KEY", path="src/a.js"),))
+    assert refused == Refusal("the answer 'PAY-KEY' for k cannot be used: dbPassword was found", (), "k", "rejected")
+
+
 def test_the_narrowest_answer_counts() -> None:
     wide, narrow = Answer("R", "p", "a"), Answer("R", "p", "b", path="x.js")
     assert answer_for("R", "p", "", "x.js", (wide, narrow)) is narrow

@@ -70,7 +70,7 @@ def is_value(content: str, language: str, span: Span) -> bool:
         return False
     parent, node = nodes[-2], nodes[-1]
     if language == "python":
-        return parent.kind() != "concatenated_string"
+        return str(parent.kind()) != "concatenated_string"
     for field in ("key", "name"):
         holder = parent.field(field) if parent.kind() in _KEYS else None
         if holder is not None and span_of(holder) == span_of(node):

@@ -73,7 +73,9 @@ def externalize_secret(arguments: Mapping[str, Any], situation: Situation) -> Pl
     root = home(situation.facts, row.path)
     move = _Move(row, place, program, root, key, loader(situation.facts, root, program.family))
     # A refusal is final, so it comes before a precondition that another fix may still bring about.
-    if not place.fallback and (taken := _taken(move, situation)) is not None:
+    # A fallback and a settings field stand beside their variable already: what it means is no question there.
+    named = place.fallback or place.settings
+    if not named and (taken := _taken(move, situation)) is not None:
         return taken
     return _precondition(situation, root) or _moved(move, situation)
 
