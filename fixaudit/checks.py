@@ -179,8 +179,11 @@ def _every(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
         for truth, bucket in ((Truth.YES, violations), (Truth.UNKNOWN, opaque)):
             rows = [m.row for m, violated in members if violated is truth and m.row]
             if rows:
-                first = next(m for m, violated in members if violated is truth)
-                bucket.append(replace(first, truth=truth, related=tuple(rows[1:]), key=key))
+                found = [m for m, violated in members if violated is truth]
+                # One row at the rule's own priority makes the whole group count so.
+                lowered = [m.priority for m in found if m.priority is not None]
+                priority = min(lowered) if len(lowered) == len(found) else None
+                bucket.append(replace(found[0], truth=truth, related=tuple(rows[1:]), key=key, priority=priority))
                 break
     subjects = _subjects(check, facts, vocabulary, left)
     return Evaluation(

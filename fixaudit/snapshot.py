@@ -110,23 +110,31 @@ class WorkingTree:
     root: Path
     listing: tuple[str, ...]
     tracked: frozenset[str] = frozenset()
-    _stats: dict[str, os.stat_result | None] = field(default_factory=dict, repr=False)
+    _plain: set[str] = field(default_factory=set, repr=False)  # directories that are no links
     _digests: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict, repr=False)
 
     def paths(self) -> tuple[str, ...]:
         return self.listing
 
     def _stat(self, path: str) -> os.stat_result | None:
-        parts = path.split("/")
-        if path.startswith("/") or any(part in ("", ".", "..", ".git") for part in parts):
-            return None
         try:
-            for depth in range(1, len(parts)):
-                if stat.S_ISLNK(os.lstat(self.root.joinpath(*parts[:depth])).st_mode):
-                    return None
-            return os.lstat(self.root / path)
+            if not self._is_plain(path.rpartition("/")[0]) or path.endswith(("/.", "/..", "/")) or path in ("", ".", ".."):
+                return None
+            return os.lstat(f"{self.root}/{path}")
         except (OSError, ValueError):
             return None
+
+    def _is_plain(self, directory: str) -> bool:
+        """Say whether a directory is inside the tree and reached through no link. Raises OSError."""
+        if directory in self._plain or not directory:
+            return True
+        parent, _, name = directory.rpartition("/")
+        if name in ("", ".", "..", ".git") or not self._is_plain(parent):
+            return False
+        if not stat.S_ISDIR(os.lstat(f"{self.root}/{directory}").st_mode):
+            return False
+        self._plain.add(directory)
+        return True
 
     def mode(self, path: str) -> str | None:
         info = self._stat(path)
@@ -254,9 +262,9 @@ class Overlay:
             changed[path] = FileState(self.mode(path) or REGULAR, data)
         for path, edits in change.edits.items():
             mode = self.mode(path)
-            state = changed.get(path)
-            if path in change.created and state is not None:
-                data = state.data
+            fresh = change.created.get(path)
+            if fresh is not None:
+                data = fresh.data
             elif mode in (REGULAR, EXECUTABLE):
                 data = self.read(path)
             else:
