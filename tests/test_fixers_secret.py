@@ -172,6 +172,12 @@ def test_a_loader_that_runs_too_late_is_named() -> None:
     )
     early = follow_ups({"a.js": f'export const token = "{TOKEN}";\n', "main.js": 'import "dotenv/config";\n'}, "a.js")
     assert not any("before" in text for text, _ in early)
+    common = "require('dotenv').config();\nconst { token } = require('./a');\n"
+    texts = follow_ups({"a.js": f'exports.token = "{TOKEN}";\n', "main.js": common}, "a.js")
+    assert not any("before" in text for text, _ in texts)
+    late = "const { token } = require('./a');\nrequire('dotenv').config();\n"
+    texts = follow_ups({"a.js": f'exports.token = "{TOKEN}";\n', "main.js": late}, "a.js")
+    assert "main.js must load .env before" in texts[0][0]
 
 
 def test_the_values_go_to_the_root_of_the_file() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,8 @@ from fixaudit.source.ir import Call, Expr, Member, Module, Name, Statement, dott
 class Loader:
     """What puts the lines of `.env` into the environment of this program.
 
-    `early`: it runs before any module of the program is evaluated (a flag of the runtime, an import for its effect).
+    `early`: it runs before any other module of the program is evaluated (a flag of the runtime, or a call or import
+    for its effect that stands before all imports of the program's own modules).
     """
 
     what: str
@@ -78,10 +79,21 @@ def _node_loaders(view: Facts) -> Iterator[Loader]:
             continue
         for item in module.imports:
             if item.module == "dotenv/config":
-                yield Loader("dotenv/config", file.path, True, item.span[0])
+                yield Loader("dotenv/config", file.path, _comes_first(module, item.span[0], ()), item.span[0])
         for call in _calls(module):
             if _is_node_load(call, module):
-                yield Loader("dotenv", file.path, False, call.span[0])
+                # The imports of an ES module are evaluated before its first statement, wherever they stand.
+                place = len(file.data) if module.system == "esm" else call.span[0]
+                yield Loader("dotenv", file.path, _comes_first(module, place, ()), call.span[0])
+
+
+def _comes_first(module: Module, position: int, own: Container[str]) -> bool:
+    """Say whether no module of the program is imported before a place of this one. `own`: its top-level names."""
+    return not any(
+        item.module.startswith(".") or item.module.partition(".")[0] in own
+        for item in module.imports
+        if item.span[0] < position and not item.type_only
+    )
 
 
 def _is_node_load(call: Call, module: Module) -> bool:
@@ -100,6 +112,9 @@ def _is_node_load(call: Call, module: Module) -> bool:
 
 def _python_loaders(view: Facts) -> Iterator[Loader]:
     # python-decouple and pydantic's env_file hand values out themselves and leave os.environ alone.
+    own = {
+        view.root.relative(path).partition("/")[0].removesuffix(".py") for path in view.paths if path.endswith(".py")
+    }
     for file in view.programs(b"load_dotenv", b"read_env"):
         module = file.module
         if module is None or file.kind.language != "python":
@@ -107,7 +122,8 @@ def _python_loaders(view: Facts) -> Iterator[Loader]:
         for call in _calls(module):
             name = dotted(call.callee) or ""
             if name.rpartition(".")[2] in ("load_dotenv", "read_env"):
-                yield Loader(name.rpartition(".")[2], file.path, False, call.span[0])
+                early = _comes_first(module, call.span[0], own)
+                yield Loader(name.rpartition(".")[2], file.path, early, call.span[0])
     for name in ("requirements.txt", "pyproject.toml", "Pipfile"):
         text = view.text(view.root.join(name))
         content = text.content.lower() if text else ""

@@ -191,8 +191,9 @@ def _loads_before(move: _Move) -> bool:
     """Say whether `.env` is surely read before the literal's place is evaluated."""
     if move.loader is None:
         return False
-    same = move.loader.path == move.program.path and move.loader.position < move.place.whole[0]
-    return same or (move.loader.early and move.loader.what != "env_file")
+    if move.loader.path == move.program.path:
+        return move.loader.position < move.place.whole[0]
+    return move.loader.early and move.loader.what != "env_file"
 
 
 def _follow_ups(move: _Move, situation: Situation) -> tuple[FollowUp, ...]:
@@ -202,7 +203,7 @@ def _follow_ups(move: _Move, situation: Situation) -> tuple[FollowUp, ...]:
     if move.loader is None:
         text, command = start_advice(situation.facts, move.root, move.program.family, key)
         found.append(FollowUp(f"{rule}:{where}load-env", text, command))
-    elif move.place.at_import and not _loads_before(move) and not move.loader.early:
+    elif move.place.at_import and not _loads_before(move) and move.loader.what != "env_file":
         first = ', so begin with `import "dotenv/config"`' if move.program.family == "javascript" else ""
         text = f"{move.loader.path} must load .env before {move.program.path} is imported{first}"
         found.append(FollowUp(f"{rule}:{move.program.path}:order", f"{text}: it reads {key} at once"))
