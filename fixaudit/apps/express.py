@@ -8,6 +8,7 @@ This module must not know how a program is followed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fixaudit.apps.frameworks import Part, arity, handler_name, parts_of
@@ -33,6 +34,8 @@ VERBS = frozenset(
         "unsubscribe", "checkout", "link", "unlink", "ws",
     }
 )  # fmt: skip
+MAX_CHAIN = 50  # verbs on one route object; `r = r.get(h)` has no end
+
 # Methods that return the application itself.
 CHAINING = VERBS | {"use", "set", "enable", "disable", "engine", "param", "on"}
 
@@ -56,6 +59,8 @@ HIDDEN = frozenset({"KIND", "METHOD", "PATH", "CALLEE", "HANDLER", "ARITY", "LEA
 
 class Express:
     """Implements `frameworks.Framework`."""
+
+    kinds: Mapping[str, tuple[str, str]] = {text: (kind, "express") for text, kind in CREATORS.items()}
 
     def owner(self, machine: Machine, call: Call, frame: Frame) -> Owner | None:
         """Return the application or router that a call makes or gives back."""
@@ -223,7 +228,11 @@ class Express:
         if callee.name not in VERBS:
             return False
         thing = machine.resolver.resolve(callee.object, frame)
-        while isinstance(thing, Definition) and isinstance(thing.expr, Call) and isinstance(thing.expr.callee, Member):
+        for _ in range(MAX_CHAIN):
+            if not (isinstance(thing, Definition) and isinstance(thing.expr, Call)):
+                return False
+            if not isinstance(thing.expr.callee, Member):
+                return False
             base = thing.expr.callee
             if base.name == "route" and thing.expr.arguments:
                 owner = machine.owner(base.object, thing.frame)

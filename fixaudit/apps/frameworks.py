@@ -5,7 +5,7 @@ This module must not know any package's name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 class Framework(Protocol):
-    """The meaning of calls on applications of one framework."""
+    """The meaning of calls on applications of one framework.
+
+    `kinds`: canonical name of what makes an application or router → (app or router, framework).
+    """
+
+    kinds: Mapping[str, tuple[str, str]]
 
     def owner(self, machine: Machine, call: Call, frame: Frame) -> Owner | None:
         """Return the application or router that a call makes or gives back."""

@@ -9,6 +9,7 @@ This module must not know how a program is followed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fixaudit.apps.frameworks import Part, handler_name, parts_of
@@ -65,6 +66,8 @@ HIDDEN = frozenset({"KIND", "METHOD", "PATH", "CALLEE", "HANDLER", "ARITY", "LEA
 
 class PythonWeb:
     """Implements `frameworks.Framework`."""
+
+    kinds: Mapping[str, tuple[str, str]] = CREATORS
 
     def owner(self, machine: Machine, call: Call, frame: Frame) -> Owner | None:
         """Return the application or router that a call makes or gives back."""

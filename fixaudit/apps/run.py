@@ -62,6 +62,7 @@ class Machine:
     _entered: set[tuple[str, int]] = field(default_factory=set)
     _stack: list[tuple[str, int]] = field(default_factory=list)
     _calls: int = 0
+    _seeking: int = 0
     _names: dict[tuple[str, Span], str] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -309,6 +310,9 @@ class Machine:
         if mark in self._stack:
             return
         self._stack.append(mark)
+        owner = self._subclass(thing)
+        if owner is not None and owner.kind == "app":
+            self.emit(owner, Event("app", frame.path, call.span, self.statement, owner.name))
         inner = Frame(callee.path, tables, callee.frame.function, callee.frame.parent, {}, thing)
         for field_ in tables.module.classes[callee.index].fields:
             if "static" not in field_.keyword:
@@ -356,7 +360,13 @@ class Machine:
     def owner_of(self, thing: Thing) -> Owner | None:
         """Return the application or router that a thing is; of a choice, the only one that it can be."""
         found: dict[OwnerId, Owner] = {}
+        if self._seeking > MAX_DEPTH:  # `self.wsgi_app = ProxyFix(self.wsgi_app)`
+            return None
+        self._seeking += 1
         for option in self.resolver.options(thing):
+            if isinstance(option, Definition) and option.kind == "instance":
+                inherited = self._subclass(option)
+                found |= {inherited.id: inherited} if inherited is not None else {}
             if isinstance(option, Package) and option.text == "flask#current_app":
                 flasks = [owner for owner in self.owners.values() if (owner.kind, owner.framework) == ("app", "flask")]
                 found |= {owner.id: owner for owner in flasks}
@@ -366,7 +376,21 @@ class Machine:
                     if owner is not None:
                         found[owner.id] = owner
                         break
+        self._seeking -= 1
         return next(iter(found.values())) if len(found) == 1 else None
+
+    def _subclass(self, thing: Definition) -> Owner | None:
+        """An instance of `class Shop(Flask)` is an application, named by its class."""
+        class_ = thing.frame.scopes.module.classes[thing.index]
+        for base in class_.bases:
+            parent = self.resolver.resolve(base, thing.frame)
+            for framework in self.frameworks if isinstance(parent, Package) else ():
+                made = framework.kinds.get(parent.text) if isinstance(parent, Package) else None
+                if made is not None:
+                    key = (thing.path, class_.span, "")
+                    language = thing.frame.scopes.module.language
+                    return self.owners.setdefault(key, Owner(key, *made, language, class_.name or made[0]))
+        return None
 
     def create(self, call: Call, frame: Frame, kind: str, framework: str, prefix: str | None = "") -> Owner:
         """Return the owner that a creating call makes. An application is one however often its factory is called."""

@@ -8,7 +8,7 @@ This module must not know of relations or of any single package.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fixaudit.resolve import imports
@@ -45,6 +45,9 @@ PROPERTIES = frozenset({"property", "functools.cached_property", "cached_propert
 MAX_STEPS = 4000
 """Resolutions that one question may need: functions that call each other twice over would need exponentially many."""
 
+MAX_OPTIONS = 16
+"""Alternatives of one expression that are looked at."""
+
 # Calls that give their first argument back.
 SAME = frozenset({"Object.freeze", "Object.seal", "structuredClone", "copy#deepcopy", "copy#copy"})
 
@@ -56,6 +59,7 @@ class Resolver(Files):
     _active: set[tuple[int, int]] = field(default_factory=set)
     _held: list[Frame] = field(default_factory=list)
     _spent: int = 0
+    _nesting: int = 0
 
     # Frames
 
@@ -105,16 +109,22 @@ class Resolver(Files):
     def resolve(self, expr: Expr, frame: Frame, steps: int = FAR) -> Thing:
         """Follow an expression to its end."""
         key = (id(expr), id(frame))
-        self._spent = self._spent + 1 if self._active else 0
-        if key in self._active or len(self._active) > MAX_DEPTH or self._spent > MAX_STEPS:
+        if key in self._active or not self._descend():
             return Opaque("it refers to itself")
         self._active.add(key)
         self._held.append(frame)  # ids stay unique while a frame is alive
+        self._nesting += 1
         try:
             return self._resolve(expr, frame, steps)
         finally:
+            self._nesting -= 1
             self._active.discard(key)
             self._held.pop()
+
+    def _descend(self) -> bool:
+        """Count one step of the question that is being answered; False when it has gone too deep or too far."""
+        self._spent = self._spent + 1 if self._nesting else 0
+        return self._nesting < MAX_DEPTH and self._spent < MAX_STEPS
 
     def _resolve(self, expr: Expr, frame: Frame, steps: int) -> Thing:
         match expr:
@@ -255,11 +265,20 @@ class Resolver(Files):
 
     def member(self, thing: Thing, name: str, steps: int = FAR) -> Thing:
         """Return the member `name` of a thing."""
+        if not self._descend():
+            return Opaque("it refers to itself")
+        self._nesting += 1
+        try:
+            return self._member(thing, name, steps)
+        finally:
+            self._nesting -= 1
+
+    def _member(self, thing: Thing, name: str, steps: int) -> Thing:
         match thing:
             case Package():
                 return thing.member(name)
             case Opaque(alternatives=options):
-                return Opaque(thing.reason, tuple(self.member(option, name, steps) for option in options))
+                return Opaque(thing.reason, tuple(self.member(option, name, steps) for option in options[:MAX_OPTIONS]))
             case Definition(kind="module"):
                 return self._module_member(thing, name, steps)
             case Definition(kind="instance" | "class"):
@@ -392,21 +411,27 @@ class Resolver(Files):
 
     # Choices
 
-    def options(self, thing: Thing) -> Iterator[Thing]:
-        """Yield everything that a thing may be: the branches of a choice, the alternatives of an opaque one."""
-        yield from self._options(thing, 6)
+    def options(self, thing: Thing) -> tuple[Thing, ...]:
+        """Return everything that a thing may be: the branches of a choice, the alternatives of an opaque one."""
+        found: list[Thing] = []
+        self._collect(thing, found, 6)
+        return tuple(found[:MAX_OPTIONS])
 
-    def _options(self, thing: Thing, depth: int) -> Iterator[Thing]:
+    def _collect(self, thing: Thing, found: list[Thing], depth: int) -> None:
         thing = self.settle(thing)
-        if isinstance(thing, Opaque) and thing.alternatives and depth:
-            for option in thing.alternatives:
-                yield from self._options(option, depth - 1)
-        elif isinstance(thing, Definition) and isinstance(thing.expr, Logical) and depth:
-            branches = [thing.expr.right] if thing.expr.op == "and" else [thing.expr.left, thing.expr.right]
+        branches: tuple[Thing, ...] = ()
+        if len(found) < MAX_OPTIONS and depth and self._descend():
+            self._nesting += 1
+            if isinstance(thing, Opaque):
+                branches = thing.alternatives
+            elif isinstance(thing, Definition) and isinstance(thing.expr, Logical):
+                sides = [thing.expr.right] if thing.expr.op == "and" else [thing.expr.left, thing.expr.right]
+                branches = tuple(self.resolve(side, thing.frame) for side in sides)
             for branch in branches:
-                yield from self._options(self.resolve(branch, thing.frame), depth - 1)
-        else:
-            yield thing
+                self._collect(branch, found, depth - 1)
+            self._nesting -= 1
+        if not branches:
+            found.append(thing)
 
     def _instance_text(self, thing: Definition) -> str:
         """Name an instance by the package's class that its class extends, if any."""
