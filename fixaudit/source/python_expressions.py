@@ -23,7 +23,7 @@ DEPTH = 80
 
 _SEQUENCES = ("tuple", "list", "set", "expression_list", "pattern_list", "tuple_pattern", "list_pattern")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9_]*")
-_INTEGERS = range(-(2**63), 2**64)  # what the cache's encoding can hold
+_SMALLEST, _LARGEST = -(2**63), 2**64 - 1  # what the cache's encoding can hold
 
 
 @dataclass
@@ -152,7 +152,7 @@ class Expressions(Templates):
         try:
             if kind == "integer" and _NUMBER.fullmatch(text):
                 value = int(text, 10 if text[:2].isdigit() or len(text) == 1 or text[1] == "_" else 0)
-                if value not in _INTEGERS:
+                if value > _LARGEST:
                     return ir.Other(span, kind)
             else:
                 value = float(text)
@@ -165,9 +165,10 @@ class Expressions(Templates):
         span = span_of(node)
         if len(inner) == 1 and self.content[span[0]] == "-" and inner[0].kind() in ("integer", "float"):
             operand = self.expr(inner[0])
-            if isinstance(operand, ir.Literal) and isinstance(operand.value, int | float):
-                if -operand.value in _INTEGERS or isinstance(operand.value, float):
-                    return ir.Literal(span, -operand.value, self.content[span[0] : span[1]])
+            if not isinstance(operand, ir.Literal) or not isinstance(operand.value, int | float):
+                return ir.Other(span, kind, (operand,))
+            if isinstance(operand.value, float) or -operand.value >= _SMALLEST:
+                return ir.Literal(span, -operand.value, self.content[span[0] : span[1]])
         return self._generic(node, kind)
 
     def _sequence(self, node: Node, kind: str) -> Expr:
