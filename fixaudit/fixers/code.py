@@ -8,7 +8,7 @@ This module must not know of any single rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from fixaudit.fixers.program import Code, Program, open_program
 from fixaudit.fixers.support import NAME, TEXT, closed, edited, fill
 from fixaudit.relations.base import Row, Value
 from fixaudit.rulebook.template import Application, Template, parse
-from fixaudit.snapshot import ChangeSet
 from fixaudit.source.ir import Span
 from fixaudit.text import Edit
 
@@ -197,11 +196,6 @@ def _ensure_import(arguments: Mapping[str, Any], situation: Situation) -> Planne
     package = str(fill(arguments["package"], situation))
     code = program.ensure_import(package, arguments.get("export", "default"), arguments.get("as"))
     return code if isinstance(code, Refusal) else edited(path, code.edits)
-
-
-def joined(program: Program, parts: Sequence[tuple[Edit, ...]]) -> ChangeSet | Refusal:
-    """Return several edits of one file as one change."""
-    return edited(program.path, tuple(edit for part in parts for edit in part))
 
 
 _CAPTURE = {"type": "string", "pattern": r"^([A-Z][A-Z0-9_]*|(option|argument)(\.[^.]+)*)$"}

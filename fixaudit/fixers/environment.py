@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fixaudit.facts import Facts, SourceFile
+from fixaudit.facts import Facts
 from fixaudit.fixers.base import Situation
 from fixaudit.projects import Root, owner
 from fixaudit.relations import registry
@@ -183,11 +183,3 @@ def _json(content: str) -> dict[str, Any]:
 def _table(package: dict[str, Any], name: str) -> dict[str, Any]:
     value = package.get(name)
     return value if isinstance(value, dict) else {}
-
-
-def reads_own_settings(file: SourceFile) -> bool:
-    """Say whether a Python file defines pydantic settings, whose fields read the environment by themselves."""
-    module = file.module
-    if module is None or file.kind.language != "python":
-        return False
-    return any((dotted(base) or "").rpartition(".")[2] == "BaseSettings" for c in module.classes for base in c.bases)

@@ -39,7 +39,7 @@ _FIXED = _kinds(
     "literal_type enum_assignment enum_body import_statement import_attribute property_signature",
     "import_from_statement import_require_clause call_signature ambient_declaration",
 )
-_KEYS = _kinds("pair method_definition public_field_definition field_definition")
+_KEYS = _kinds("pair method_definition public_field_definition field_definition export_statement")
 
 
 @lru_cache(maxsize=16)
@@ -71,7 +71,7 @@ def is_value(content: str, language: str, span: Span) -> bool:
     parent, node = nodes[-2], nodes[-1]
     if language == "python":
         return str(parent.kind()) != "concatenated_string"
-    for field in ("key", "name"):
+    for field in ("key", "name", "source"):
         holder = parent.field(field) if parent.kind() in _KEYS else None
         if holder is not None and span_of(holder) == span_of(node):
             return False
@@ -85,7 +85,9 @@ def fitted(code: str, content: str, language: str, span: Span) -> str:
     if parent == "jsx_attribute":
         return f"{{{code}}}"
     roomy = _ROOMY_PY if language == "python" else _ROOMY_JS
-    if parent in roomy and not (parent == "arrow_function" and code.lstrip().startswith("{")):
+    if parent in ("arrow_function", "expression_statement") and code.lstrip().startswith("{"):
+        return f"({code})"  # a block otherwise
+    if parent in roomy:
         if parent == "ternary_expression" and span_of(nodes[-2])[0] == span[0] and not is_tight(code, language):
             return f"({code})"
         return code
@@ -130,7 +132,8 @@ def quoted_like(code: str, quote: str) -> str:
                 end += 2 if code[end] == "\\" else 1
             end = min(end + 1, len(code))
         literal = code[position:end]
-        simple = char == other and not any(mark in literal[1:-1] for mark in "'\"\\\n") and len(literal) >= 2
+        closed = len(literal) >= 2 and literal.endswith(char)
+        simple = char == other and closed and not any(mark in literal[1:-1] for mark in "'\"\\\n")
         out.append(f"{quote}{literal[1:-1]}{quote}" if simple and not literal.startswith(char * 3) else literal)
         position = end
     return "".join(out)

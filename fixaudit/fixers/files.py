@@ -29,7 +29,7 @@ def _create_file(arguments: Mapping[str, Any], situation: Situation) -> Planned:
     path = path_of(situation, arguments["path"])
     if isinstance(path, Refusal):
         return path
-    functions = code_functions(situation, path)
+    functions = code_functions(path)
     if "lines" in arguments:
         lines = fill(arguments["lines"], situation, functions)
         content = "".join(f"{line}\n" for entry in lines for line in str(entry).split("\n"))

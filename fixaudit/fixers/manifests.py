@@ -34,7 +34,8 @@ class Manifest:
     @property
     def manager(self) -> str:
         if self.kind == "package.json":
-            return "npm"
+            named = re.search(r'"packageManager"\s*:\s*"(\w+)@', self.text.content)
+            return named[1] if named else "npm"
         if self.kind == "Pipfile":
             return "pipenv"
         return "poetry" if any(row.section.startswith("tool.poetry") for row in self.rows) else "pip"

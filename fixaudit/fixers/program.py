@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fixaudit.facts import Facts
-from fixaudit.fixers.base import Refusal, Situation
+from fixaudit.fixers.base import Refusal
 from fixaudit.fixers.expressions import quoted_like
 from fixaudit.source import javascript_edit, javascript_import_edits, javascript_options, javascript_style
 from fixaudit.source.ir import Module, Span
@@ -127,11 +127,6 @@ class Program:
             edits = javascript_options.add_option(self.text, self.module, span, name, code, argument=position)
         return self._refused(f"the option {name}") if edits is None else edits
 
-    def statement(self, span: Span) -> Span | None:
-        """Return the span of the innermost statement that holds a place."""
-        place = javascript_edit.statement_at(self.module, span)
-        return place.statement.span if place else None
-
     def styled(self, code: str) -> str:
         """Write code, given with double quotes, semicolons and two spaces, as the file writes its own."""
         code = quoted_like(code, self.quote)
@@ -184,12 +179,11 @@ def _package_type(facts: Facts, path: str) -> str | None:
         directory = posixpath.dirname(directory)
 
 
-def code_functions(situation: Situation, path: str) -> dict[str, Callable[..., str]]:
+def code_functions(path: str) -> dict[str, Callable[..., str]]:
     """Return what templates of code may call for a file that may not exist yet: `env(key)`, `env_optional(key, x)`.
 
     The code stands for one operand: `{{ env(key) }}.length` is right in every language.
     """
-    del situation
     python = path.endswith(".py")
     language = "python" if python else "typescript" if path.endswith((".ts", ".tsx", ".mts", ".cts")) else "javascript"
     style = Style()
