@@ -46,11 +46,14 @@ def plan_all(situations: Sequence[Situation]) -> Planned:
         current, *rest = waiting
         draft = draft or Draft.of(current.facts.snapshot)
         current = replace(current, origin=current.origin or current.facts)
-        for step in _steps(current):
+        steps = _steps(current)
+        for number, step in enumerate(steps, 1):
             result = registry()[step.kind].plan(step.arguments, current)
             if isinstance(result, Refusal | Deferred):
                 return result
             draft = draft.after(result)
+            if number == len(steps) and not rest:
+                break  # nobody looks at the tree any more
             facts = _facts_after(current.facts, draft, result)
             current = replace(current, facts=facts, target=moved(current.target, result))
             rest = [replace(s, facts=facts, target=moved(s.target, result), origin=current.origin) for s in rest]
