@@ -25,6 +25,13 @@ ONE_IMPORT = closed(("package",), package=NAME, export=NAME, **{"as": NAME})
 IMPORTS: Mapping[str, Any] = {"type": "object", "additionalProperties": ONE_IMPORT}
 
 
+PLACES = frozenset(
+    ["ROW", "STATEMENT", "CALL", "CALLEE", "RECEIVER", "ARGUMENTS", "OPTIONS", "READ", "SQL", "EXPORT", "FROM"]
+    + ["WHOLE", "PART", "VALUE", "TARGET", "ANNOTATION", "FALLBACK"]
+)
+"""Places that rows may have besides those of their columns; `ROW` is all of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A captured place: the file, the span in it, and its text."""

@@ -266,7 +266,9 @@ def step_faults(
 ) -> Iterator[Fault]:
     """Find what is wrong with steps: templates, queries, and columns that steps take by name."""
     from fixaudit.fixers import registry as step_kinds
+    from fixaudit.fixers.code import PLACES
 
+    places = dict.fromkeys(PLACES, _TEXT) | dict(columns)
     for index, step in enumerate(written):
         for kind, arguments in step.items():
             here = (*path, index, kind)
@@ -281,12 +283,12 @@ def step_faults(
                     for same, name in enumerate(anchor.get("same", ())):
                         yield from _column_faults(name, found, (*there, "same", same))
                 else:
-                    yield from _column_faults(anchor["capture"], columns, (*there, "capture"))
+                    yield from _column_faults(anchor["capture"], places, (*there, "capture"))
             plain = {key: value for key, value in arguments.items() if key not in anchored}
             yield from text_faults(plain, here, local, STEP_FUNCTIONS)
             capture = arguments.get("capture", "")
             if capture.isupper():  # the others are `option.…` and `argument.…`: parts of a row's nested values
-                yield from _column_faults(capture, columns, (*here, "capture"))
+                yield from _column_faults(capture, places, (*here, "capture"))
             if kind == "codemod":
                 yield from _codemod_faults(arguments, here)
 
