@@ -19,6 +19,7 @@ from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Argument, Call, Expr, Member, Name, Target, walk
 
 if TYPE_CHECKING:
+    from fixaudit.apps.owners import Registry
     from fixaudit.apps.run import Machine
 
 CREATORS = {
@@ -62,7 +63,7 @@ class Express:
 
     kinds: Mapping[str, tuple[str, str]] = {text: (kind, "express") for text, kind in CREATORS.items()}
 
-    def owner(self, machine: Machine, call: Call, frame: Frame) -> Owner | None:
+    def owner(self, machine: Registry, call: Call, frame: Frame) -> Owner | None:
         """Return the application or router that a call makes or gives back."""
         if frame.python:
             return None

@@ -14,6 +14,7 @@ from fixaudit.source.ir import Call, Expr, FunctionRef, Name, Sequence, Target, 
 
 if TYPE_CHECKING:
     from fixaudit.apps.model import Owner
+    from fixaudit.apps.owners import Registry
     from fixaudit.apps.run import Machine
 
 
@@ -25,7 +26,7 @@ class Framework(Protocol):
 
     kinds: Mapping[str, tuple[str, str]]
 
-    def owner(self, machine: Machine, call: Call, frame: Frame) -> Owner | None:
+    def owner(self, machine: Registry, call: Call, frame: Frame) -> Owner | None:
         """Return the application or router that a call makes or gives back."""
 
     def call(self, machine: Machine, call: Call, frame: Frame) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from fixaudit.apps.model import Event, Owner, OwnerId
-from fixaudit.resolve.names import Resolver, requirement
-from fixaudit.resolve.sites import sites
-from fixaudit.resolve.things import Definition, Frame, Package, Thing
+from fixaudit.apps.model import Event, Owner
+from fixaudit.apps.order import imports_of
+from fixaudit.apps.owners import Registry
+from fixaudit.resolve.members import constructor
+from fixaudit.resolve.things import Definition, Frame
 from fixaudit.source.ir import (
     Call,
     Class,
@@ -34,9 +34,6 @@ from fixaudit.source.ir import (
     walk,
 )
 
-if TYPE_CHECKING:
-    from fixaudit.apps.frameworks import Framework
-
 MAX_CALLS = 30_000
 """Calls that are followed in one root; the largest program it was tried on needed fewer than a tenth."""
 
@@ -49,21 +46,15 @@ CONDITIONAL_GUARDS = frozenset({"if", "else", "except", "switch", "while"})
 
 
 @dataclass
-class Machine:
+class Machine(Registry):
     """One run over the modules at `relevant`, in order. `owners` is the result."""
 
-    resolver: Resolver
-    relevant: tuple[str, ...]
-    frameworks: tuple[Framework, ...]
-    owners: dict[OwnerId, Owner] = field(default_factory=dict)
+    relevant: tuple[str, ...] = ()
     statement: Span = (0, 0)
-    conditional: int = 0
     _started: set[str] = field(default_factory=set)
     _entered: set[tuple[str, int]] = field(default_factory=set)
     _stack: list[tuple[str, int]] = field(default_factory=list)
     _calls: int = 0
-    _seeking: int = 0
-    _names: dict[tuple[str, Span], str] = field(default_factory=dict)
 
     def run(self) -> None:
         """Run every module, then the functions that nobody called."""
@@ -310,17 +301,17 @@ class Machine:
         if mark in self._stack:
             return
         self._stack.append(mark)
-        owner = self._subclass(thing)
+        owner = self.subclass(thing)
         if owner is not None and owner.kind == "app":
             self.emit(owner, Event("app", frame.path, call.span, self.statement, owner.name))
         inner = Frame(callee.path, tables, callee.frame.function, callee.frame.parent, {}, thing)
         for field_ in tables.module.classes[callee.index].fields:
             if "static" not in field_.keyword:
                 self._statement(field_, inner)
-        constructor = self.resolver.constructor(thing)
-        if constructor is not None and thing.made is not None:
-            self._entered.add((callee.path, constructor))
-            self._body(tables.module.functions[constructor].body, thing.made)
+        maker = constructor(thing)
+        if maker is not None and thing.made is not None:
+            self._entered.add((callee.path, maker))
+            self._body(tables.module.functions[maker].body, thing.made)
         else:
             self._inherited(callee, call, frame, thing)
         self._stack.pop()
@@ -351,72 +342,6 @@ class Machine:
             return None
         return self._items(call.callee.object, frame)
 
-    # Applications
-
-    def owner(self, expr: Expr, frame: Frame) -> Owner | None:
-        """Return the application or router that an expression denotes."""
-        return self.owner_of(self.resolver.resolve(expr, frame))
-
-    def owner_of(self, thing: Thing) -> Owner | None:
-        """Return the application or router that a thing is; of a choice, the only one that it can be."""
-        found: dict[OwnerId, Owner] = {}
-        if self._seeking > MAX_DEPTH:  # `self.wsgi_app = ProxyFix(self.wsgi_app)`
-            return None
-        self._seeking += 1
-        for option in self.resolver.options(thing):
-            if isinstance(option, Definition) and option.kind == "instance":
-                inherited = self._subclass(option)
-                found |= {inherited.id: inherited} if inherited is not None else {}
-            if isinstance(option, Package) and option.text == "flask#current_app":
-                flasks = [owner for owner in self.owners.values() if (owner.kind, owner.framework) == ("app", "flask")]
-                found |= {owner.id: owner for owner in flasks}
-            if isinstance(option, Definition) and isinstance(option.expr, Call):
-                for framework in self.frameworks:
-                    owner = framework.owner(self, option.expr, option.frame)
-                    if owner is not None:
-                        found[owner.id] = owner
-                        break
-        self._seeking -= 1
-        return next(iter(found.values())) if len(found) == 1 else None
-
-    def _subclass(self, thing: Definition) -> Owner | None:
-        """An instance of `class Shop(Flask)` is an application, named by its class."""
-        class_ = thing.frame.scopes.module.classes[thing.index]
-        for base in class_.bases:
-            parent = self.resolver.resolve(base, thing.frame)
-            for framework in self.frameworks if isinstance(parent, Package) else ():
-                made = framework.kinds.get(parent.text) if isinstance(parent, Package) else None
-                if made is not None:
-                    key = (thing.path, class_.span, "")
-                    language = thing.frame.scopes.module.language
-                    return self.owners.setdefault(key, Owner(key, *made, language, class_.name or made[0]))
-        return None
-
-    def create(self, call: Call, frame: Frame, kind: str, framework: str, prefix: str | None = "") -> Owner:
-        """Return the owner that a creating call makes. An application is one however often its factory is called."""
-        key = (frame.path, call.span, "" if kind == "app" else frame.key)
-        if key not in self.owners:
-            language = frame.scopes.module.language
-            name = self._names.get((frame.path, call.span)) or self._bound(call, frame) or f"{kind}@{call.span[0]}"
-            self.owners[key] = Owner(key, kind, framework, language, name, prefix)
-        return self.owners[key]
-
-    def _bound(self, call: Call, frame: Frame) -> str | None:
-        for table in frame.scopes.tables.values():
-            for name, binding in table.items():
-                if any(value is call for _, value, _, _ in binding.values):
-                    return name
-        for (_, name), values in frame.scopes.members.items():
-            if any(value is call for value, _ in values):
-                return name
-        return None
-
-    def emit(self, owner: Owner, event: Event) -> None:
-        """Record an event, once for each place and meaning."""
-        event.conditional = event.conditional or self.conditional > 0
-        if not any(_same(known, event) for known in owner.events):
-            owner.events.append(event)
-
     # What nobody called
 
     def _uncalled(self, path: str) -> None:
@@ -439,39 +364,14 @@ class Machine:
             return False
         for statement in body:
             for expr in walk(statement.value):
-                if isinstance(expr, Call) and any(f.concerns(self, expr, inner) for f in self.frameworks):
+                if not isinstance(expr, Call):
+                    continue
+                if any(framework.concerns(self, expr, inner) for framework in self.frameworks):
+                    return True
+                made = self.resolver.resolve(expr, inner)
+                if isinstance(made, Definition) and made.kind == "instance" and self.subclass(made) is not None:
                     return True
         return False
-
-
-def imports_of(resolver: Resolver, path: str) -> Iterator[str]:
-    """Yield the project's files that a file imports, anywhere in it."""
-    frame = resolver.frame(path)
-    if frame is None:
-        return
-    module = frame.scopes.module
-    specifiers = [item.module for item in module.imports if not item.type_only]
-    specifiers += [item.module for item in module.exports if item.module is not None]
-    if frame.python:
-        specifiers += [
-            f"{item.module}{'' if item.module.endswith('.') else '.'}{item.export}"
-            for item in module.imports
-            if item.form == "from" and item.export != "*"
-        ]
-    else:
-        for site in sites(module):
-            for expr in walk(site.expr):
-                if isinstance(expr, Call):
-                    specifiers.append(requirement(expr) or "")
-    for specifier in filter(None, dict.fromkeys(specifiers)):
-        target = getattr(resolver.locator.place(path, specifier, frame.python), "path", None)
-        if isinstance(target, str):
-            yield target
-
-
-def _same(left: Event, right: Event) -> bool:
-    names = ("path", "span", "kind", "method", "route", "callee", "mounted")
-    return all(getattr(left, name) == getattr(right, name) for name in names)
 
 
 def _inside(inner: Span, outer: Span) -> bool:

@@ -15,8 +15,9 @@ from typing import Any
 
 from fixaudit.apps.express import Express
 from fixaudit.apps.flatten import Placed, flatten
+from fixaudit.apps.order import imports_of
 from fixaudit.apps.python import PythonWeb
-from fixaudit.apps.run import Machine, imports_of
+from fixaudit.apps.run import Machine
 from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import Column, FileRelation, RootRelation, Row, Scalar
 from fixaudit.relations.linked import LANGUAGES, holds, mentioning, resolver_of, stamp
@@ -118,12 +119,12 @@ def _really(facts: Facts, path: str, found: set[str]) -> bool:
     return any(target in found for target in imports_of(resolver_of(facts), path))
 
 
-def placed(facts: Facts) -> tuple[list[Placed], Machine]:
+def placed(facts: Facts) -> list[Placed]:
     """Return every event of a root's applications, placed."""
     resolver = resolver_of(facts)
-    machine = Machine(resolver, relevant(facts), (Express(), PythonWeb()))
+    machine = Machine(resolver, (Express(), PythonWeb()), relevant=relevant(facts))
     machine.run()
-    return flatten(machine.owners.values()), machine
+    return flatten(machine.owners.values())
 
 
 def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
@@ -137,8 +138,7 @@ def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
             return rows  # type: ignore[no-any-return]
     resolver = resolver_of(facts)
     resolver.touched.clear()
-    events, machine = placed(facts)
-    del machine
+    events = placed(facts)
     rows = sorted(
         (row_of(item) for item in events), key=lambda row: (byte_key(row.path), row.span, str(row.values["APP"]))
     )

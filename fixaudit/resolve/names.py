@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fixaudit.resolve import imports
+from fixaudit.resolve import binding as calls
+from fixaudit.resolve import imports, members, naming
 from fixaudit.resolve.files import Files
-from fixaudit.resolve.paths import Local
 from fixaudit.resolve.scopes import Binding
 from fixaudit.resolve.things import Definition, Frame, Opaque, Package, Thing
 from fixaudit.source.ir import (
@@ -29,7 +29,6 @@ from fixaudit.source.ir import (
     Name,
     Object,
     Other,
-    dotted,
 )
 from fixaudit.source.ir import (
     Sequence as SequenceNode,
@@ -39,8 +38,6 @@ NEAR, FAR = 3, 12
 
 MAX_DEPTH = 80
 """Nested resolutions before giving up; the deepest chain in the programs it was tried on was below 30."""
-
-PROPERTIES = frozenset({"property", "functools.cached_property", "cached_property"})
 
 MAX_STEPS = 4000
 """Resolutions that one question may need: functions that call each other twice over would need exponentially many."""
@@ -70,39 +67,10 @@ class Resolver(Files):
         arguments: dict[str, Thing] = {}
         known = call is not None and frame is not None
         if call is not None and frame is not None:
-            arguments = self._bind(function, call, frame)
+            arguments = calls.bind(self, function, call, frame)
         key = f"{frame.key}/{frame.path}@{call.span[0]}" if call is not None and frame is not None else ""
         called = known and bool(parameters) and not any(a.spread for a in (call.arguments if call else ()))
         return Frame(outer.path, outer.scopes, function.index, outer, arguments, this, key, called)
-
-    def _bind(self, function: Definition, call: Call, frame: Frame) -> dict[str, Thing]:
-        definition = function.frame.scopes.module.functions[function.index]
-        groups: list[list[int]] = []
-        for position, target in enumerate(definition.parameters):
-            # `{ a, b }` is one parameter: a target without a name, then those inside of its span.
-            head = definition.parameters[groups[-1][0]] if groups else None
-            if head is not None and head.name is None and _in(target.span, head.span):
-                groups[-1].append(position)
-            else:
-                groups.append([position])
-        is_method = definition.owner is not None and function.frame.python
-        if is_method and not any(dotted(d) == "staticmethod" for d in definition.decorators):
-            groups = groups[1:]
-        bound: dict[str, Thing] = {}
-        positional = [a for a in call.arguments if a.keyword is None]
-        for argument, group in zip(positional, groups, strict=False):
-            if argument.spread:
-                break
-            thing = self.resolve(argument.value, frame)
-            for position in group:
-                target = definition.parameters[position]
-                if target.name is not None:
-                    bound[target.name] = self.take(thing, target.path)
-        names = {t.name for t in definition.parameters}
-        for argument in call.arguments:
-            if argument.keyword is not None and argument.keyword in names:
-                bound[argument.keyword] = self.resolve(argument.value, frame)
-        return bound
 
     # Resolution
 
@@ -280,9 +248,9 @@ class Resolver(Files):
             case Opaque(alternatives=options):
                 return Opaque(thing.reason, tuple(self.member(option, name, steps) for option in options[:MAX_OPTIONS]))
             case Definition(kind="module"):
-                return self._module_member(thing, name, steps)
+                return members.module_member(self, thing, name, steps)
             case Definition(kind="instance" | "class"):
-                return self._class_member(thing, name, steps)
+                return members.class_member(self, thing, name, steps)
             case Definition(kind="value", expr=Object() as expr):
                 for entry in reversed(expr.entries):
                     if entry.key == name:
@@ -291,64 +259,6 @@ class Resolver(Files):
             case Definition(kind="value", expr=Logical()):
                 return Opaque("a choice", tuple(self.member(t, name, steps) for t in self.options(thing)))
         return Opaque(f"a member {name} of something that is computed")
-
-    def _module_member(self, thing: Definition, name: str, steps: int) -> Thing:
-        top = thing.frame
-        if top.python:
-            return imports.python_export(self, Local(top.path), name, steps)
-        if name == "default" and not any(item.name == "default" for item in top.scopes.exports):
-            return thing
-        return self.export(top, name, steps)
-
-    def _class_member(self, thing: Definition, name: str, steps: int) -> Thing:
-        tables = thing.frame.scopes
-        method = tables.method(thing.index, name)
-        if method is not None:
-            definition = tables.module.functions[method]
-            if any(
-                dotted(d) in ("property", "functools.cached_property", "cached_property") for d in definition.decorators
-            ):
-                inner = Frame(thing.path, tables, method, thing.frame, {}, thing)
-                return self.returned(inner, steps)
-            return Definition("function", thing.frame, method, made=None) if thing.kind == "class" else Definition(
-                "function", Frame(thing.path, tables, thing.frame.function, thing.frame.parent,
-                                  thing.frame.arguments, thing, thing.frame.key, thing.frame.called), method,
-            )  # fmt: skip
-        values = tables.members.get((thing.index, name), ())
-        things = []
-        for value, scope in values:
-            if value is None or (isinstance(value, Literal) and value.value is None):
-                continue
-            things.append(self.resolve(value, self._method_frame(thing, scope), steps))
-        if len(things) == 1:
-            return things[0]
-        if things:
-            return Opaque(f"{name} is assigned more than once", tuple(things))
-        constructor = self.constructor(thing)
-        if thing.made is not None and constructor is not None and name in thing.made.arguments:
-            return thing.made.arguments[name]
-        for base in tables.module.classes[thing.index].bases:
-            parent = self.resolve(base, thing.frame, steps)
-            if isinstance(parent, Definition) and parent.kind == "class":
-                found = self.member(Definition("instance", parent.frame, parent.index, made=thing.made), name, steps)
-                if not isinstance(found, Opaque) or found.alternatives:
-                    return found
-        return Opaque(f"a member {name} that is not assigned here")
-
-    def constructor(self, thing: Definition) -> int | None:
-        """Return the function of a class's constructor."""
-        return thing.frame.scopes.method(thing.index, "__init__" if thing.frame.python else "constructor")
-
-    def _method_frame(self, thing: Definition, scope: int | None) -> Frame:
-        """Return the frame in which a member of an instance was assigned."""
-        if scope is None:
-            return thing.frame
-        if thing.made is not None and thing.made.function == scope:
-            return thing.made
-        static = self.frame(thing.path, scope)
-        if static is None:
-            return thing.frame
-        return Frame(static.path, static.scopes, scope, static.parent, {}, thing)
 
     # Calls
 
@@ -383,7 +293,7 @@ class Resolver(Files):
     def instance(self, thing: Definition, call: Call, frame: Frame) -> Definition:
         """Return the object that a call of a local class makes."""
         bare = Definition("instance", thing.frame, thing.index)
-        constructor = self.constructor(bare)
+        constructor = members.constructor(bare)
         if constructor is None:
             return bare
         made = self.enter(Definition("function", thing.frame, constructor), call, frame, bare)
@@ -433,14 +343,6 @@ class Resolver(Files):
         if not branches:
             found.append(thing)
 
-    def _instance_text(self, thing: Definition) -> str:
-        """Name an instance by the package's class that its class extends, if any."""
-        for base in thing.frame.scopes.module.classes[thing.index].bases:
-            parent = self.resolve(base, thing.frame)
-            if isinstance(parent, Package) and parent.name:
-                return parent.text
-        return thing.text
-
     def callee(self, call: Call, frame: Frame) -> tuple[str, bool, Thing]:
         """Name what a call calls: (canonical text, whether it is certain, the thing).
 
@@ -450,32 +352,7 @@ class Resolver(Files):
 
     def named(self, expr: Expr, frame: Frame, depth: int = 8) -> tuple[str, bool, Thing]:
         """Name what an expression denotes, as `callee` does."""
-        thing = self.settle(self.resolve(expr, frame))
-        match thing:
-            case Package():
-                return thing.text, True, thing
-            case Definition(kind="function" | "class"):
-                return thing.text, True, thing
-            case Definition(kind="instance"):
-                return thing.text, True, thing
-            case Definition(kind="value", expr=Call() as inner) if depth:
-                text, certain, _ = self.named(inner.callee, thing.frame, depth - 1)
-                return text, certain, thing
-        if isinstance(expr, Member) and expr.name is not None and depth:
-            holder = list(self.options(self.resolve(expr.object, frame)))
-            if len(holder) == 1 and isinstance(holder[0], Definition):
-                found = holder[0]
-                if isinstance(found.expr, Call):
-                    text, certain, _ = self.named(found.expr.callee, found.frame, depth - 1)
-                    return f"{text}.{expr.name}", certain, thing
-                if found.kind == "instance":
-                    return f"{self._instance_text(found)}.{expr.name}", True, thing
-            elif isinstance(expr.object, Member):
-                # `prisma.user.findMany` is "@prisma/client#PrismaClient.user.findMany".
-                text, certain, _ = self.named(expr.object, frame, depth - 1)
-                if certain:
-                    return f"{text}.{expr.name}", True, thing
-        return dotted(expr) or self.source(frame, expr.span), False, thing
+        return naming.named(self, expr, frame, depth)
 
 
 def _in(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
