@@ -139,11 +139,25 @@ def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
     resolver = resolver_of(facts)
     resolver.touched.clear()
     events = placed(facts)
-    rows = sorted(
-        (row_of(item) for item in events), key=lambda row: (byte_key(row.path), row.span, str(row.values["APP"]))
-    )
+    rows = _distinct(sorted((row_of(item) for item in events), key=_place))
     known.append((stamp(facts, resolver.touched), rows))
     return rows
+
+
+def _place(row: Row) -> tuple[bytes, tuple[int, int], str]:
+    return byte_key(row.path), row.span, str(row.values["APP"])
+
+
+def _distinct(rows: list[Row]) -> list[Row]:
+    """Drop what a router without an application says twice, because two calls of its factory could not be joined."""
+    kept: list[Row] = []
+    for row in rows:
+        last = kept[-1] if kept else None
+        if last is not None and row.values["APP"] is None and (last.path, last.span) == (row.path, row.span):
+            if all(last.values[name] == row.values[name] for name in row.values if name != "SEQ"):
+                continue
+        kept.append(row)
+    return kept
 
 
 def row_of(item: Placed) -> Row:
