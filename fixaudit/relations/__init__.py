@@ -26,6 +26,7 @@ MODULES: tuple[str, ...] = (
     "dotenv",
     "env_reads",
     "files",
+    "imports",
     "secrets",
     "functions",
     "queries",
