@@ -26,8 +26,10 @@ IMPORTS: Mapping[str, Any] = {"type": "object", "additionalProperties": ONE_IMPO
 
 
 PLACES = frozenset(
-    ["ROW", "STATEMENT", "CALL", "CALLEE", "RECEIVER", "ARGUMENTS", "OPTIONS", "READ", "SQL", "EXPORT", "FROM"]
-    + ["WHOLE", "PART", "VALUE", "TARGET", "ANNOTATION", "FALLBACK"]
+    (
+        *("ROW", "STATEMENT", "CALL", "CALLEE", "RECEIVER", "ARGUMENTS", "OPTIONS", "READ", "SQL", "EXPORT", "FROM"),
+        *("WHOLE", "PART", "VALUE", "TARGET", "ANNOTATION", "FALLBACK"),
+    )
 )
 """Places that rows may have besides those of their columns; `ROW` is all of it."""
 

@@ -41,6 +41,10 @@ SCHEMES: Mapping[str, str] = {
 """Names that the common drivers' documentation uses for a whole URI, by scheme without `+driver`."""
 
 
+GENERIC = frozenset(["PASSWORD", "PASS", "PWD", "SECRET", "TOKEN", "KEY", "AUTH", "CREDENTIAL", "CREDENTIALS"])
+"""Names that say nothing alone: `smtp: { password: … }` and `db: { password: … }` must not become one variable."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Move:
     """Everything that is known about one credential before it moves."""
@@ -83,6 +87,8 @@ def externalize_secret(arguments: Mapping[str, Any], situation: Situation) -> Pl
 def _key(wanted: str, row: Row, place: Place) -> str | Refusal:
     """Return the variable's name: the one read beside the literal, what the rule says, or the URI's usual name."""
     key = place.fallback or wanted or row.text("KEY")
+    if key in GENERIC and key == row.text("KEY") and place.holder and not (place.fallback or place.settings):
+        key = f"{place.holder}_{key}"
     if not key and row.values.get("SHAPE") == "uri":
         key = SCHEMES.get(re.split(r"[+:]", place.value.lower(), maxsplit=1)[0], "")
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):

@@ -15,6 +15,7 @@ from fixaudit.fixers.environment import home
 from fixaudit.fixers.expressions import chain, is_value
 from fixaudit.fixers.program import Program
 from fixaudit.relations.base import Row
+from fixaudit.secrets.names import environment_key
 from fixaudit.secrets.program import places
 from fixaudit.source.ir import Class, Literal, Module, Span, dotted
 from fixaudit.syntax import span_of
@@ -26,6 +27,7 @@ class Place:
 
     `value` is what the literal means at run time. `fallback` is the variable beside which it stands in for a missing
     value (`env || "literal"`), `dropped` the text to take away there. `at_import`: evaluated when its file is loaded.
+    `holder` names, in UPPER_SNAKE, the object that the literal's own name stands in.
     """
 
     whole: Span
@@ -35,6 +37,7 @@ class Place:
     settings: bool = False
     fallback: str | None = None
     dropped: Span | None = None
+    holder: str | None = None
 
 
 _BY_KIND = {
@@ -131,7 +134,44 @@ def place_of(row: Row, program: Program) -> Place | Refusal:
         _is_setting(program, row, whole),
         fallback,
         dropped,
+        _holder(content, program.language, whole),
     )
+
+
+_CONTAINERS = frozenset(
+    (
+        *("CONFIG", "CONFIGS", "CONFIGURATION", "SETTINGS", "OPTIONS", "OPTS", "DEFAULT", "DEFAULTS", "EXPORTS"),
+        *("AUTH", "MODULE_EXPORTS", "CREDENTIALS", "SECRETS", "ENV", "CONNECTION", "PARAMS", "THIS", "SELF"),
+    )
+)
+"""Names of objects that say nothing of what the credential belongs to."""
+_NAMED_BY = {
+    "pair": "key",
+    "keyword_argument": "name",
+    "variable_declarator": "name",
+    "assignment": "left",
+    "assignment_expression": "left",
+}
+"""Which field of a syntax node, by its kind, names the value inside it."""
+
+
+def _holder(content: str, language: str, whole: Span) -> str | None:
+    """Return the nearest name around the literal's own that says what it belongs to: of `smtp: { pass: "…" }` SMTP."""
+    seen_own = False
+    for node in reversed(chain(content, language, whole)[:-1]):
+        kind = str(node.kind())
+        named = node.field(_NAMED_BY[kind]) if kind in _NAMED_BY else None
+        if named is None:
+            if kind in ("function_definition", "function_declaration", "arrow_function", "class_definition"):
+                return None
+            continue
+        if not seen_own:
+            seen_own = True
+            continue
+        name = environment_key(content[slice(*span_of(named))].strip("\"'"))
+        if name and name not in _CONTAINERS:
+            return name.removeprefix("MODULE_EXPORTS_").removeprefix("EXPORTS_")
+    return None
 
 
 def _unmovable(why: str) -> Refusal:
