@@ -8,12 +8,13 @@ This module must not know how files are written, agents are run or reports are m
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fixaudit.audit import ERROR, FAIL, NOT_APPLICABLE, Audit, Finding, Place, audit_after
 from fixaudit.fixers import plan_all
-from fixaudit.fixers.base import Deferred, Refusal, Situation, Target
+from fixaudit.fixers.base import Deferred, Planned, Refusal, Situation, Target
 from fixaudit.gate import Standing, standing
 from fixaudit.issues import Issue, Tracker
 from fixaudit.ledger import CYCLES, Attempt, Entry, Fixed, Ledger, Location, Reason, merge_entries, scrub, sentence
@@ -204,7 +205,10 @@ class _Run:
         if (variant.safety or rule.fix.safety) == "unsafe" and not self.settings.unsafe:
             self.close(issue, Reason("unsafe"))
             return
-        planned = plan_all(situations)
+        planned = _planned(situations)
+        if isinstance(planned, Reason):
+            self.close(issue, planned)
+            return
         if isinstance(planned, Refusal):
             self.close(issue, _refused(planned))
             return
@@ -495,6 +499,16 @@ class _Run:
             self.overlay,
             stopped,
         )
+
+
+def _planned(situations: Sequence[Situation]) -> Planned | Reason:
+    """Plan a fix; a fixer's crash sends its issue to review instead of ending the run for every other one."""
+    try:
+        return plan_all(situations)
+    except Exception as error:
+        if os.environ.get("FIXAUDIT_DEBUG"):
+            raise
+        return Reason("error", {"why": f"its fix crashed: {type(error).__name__}: {error}"})
 
 
 def _blocks(final: Audit, entry: Entry) -> bool:

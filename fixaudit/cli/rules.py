@@ -64,7 +64,6 @@ def run_explain(rule_id: str, rules: Sequence[Path]) -> int:
 def run_test(names: Sequence[str], mutate: bool, rules: Sequence[Path]) -> int:
     """Exercise rules and concepts; 1 when an example fails or a mutant survives without a reason."""
     from fixaudit.rulebook.exercise import exercise, exercise_concept
-    from fixaudit.rulebook.mutate import survivors
     from fixaudit.rulebook.template import nearest
 
     book = _load(rules)
@@ -77,7 +76,7 @@ def run_test(names: Sequence[str], mutate: bool, rules: Sequence[Path]) -> int:
     failed = 0
     for rule in chosen:
         failures = exercise(rule, book)
-        left = survivors(rule, book) if mutate and not failures else ()
+        left = _survivors(rule, book) if mutate and not failures else ()
         failed += bool(failures or left)
         word = "failed" if failures else "weak" if left else "ok"
         print(f"{word:<7} {rule.id}  {len(rule.examples)} examples")
@@ -93,6 +92,12 @@ def run_test(names: Sequence[str], mutate: bool, rules: Sequence[Path]) -> int:
             print(f"        {failure}")
     print(f"{len(chosen)} rules and {len(concepts)} concepts tried, {failed} failed")
     return int(bool(failed))
+
+
+def _survivors(rule: Rule, book: Rulebook) -> Sequence[object]:
+    from fixaudit.rulebook.mutate import survivors
+
+    return survivors(rule, book)
 
 
 def _chosen(rule: Rule, names: Sequence[str]) -> bool:
