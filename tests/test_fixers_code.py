@@ -184,3 +184,14 @@ def test_several_findings_of_a_file_are_one_change() -> None:
     assert after(first, planned) == {
         "a.js": "import { a } from 'a';\nimport allow from './allow.js';\nf(allow);\ng(allow);\n"
     }
+
+
+def test_a_byte_order_mark_and_line_endings_stay() -> None:
+    content = "'use strict';\r\n\r\nconst express = require('express');\r\n\r\nconst app = express();\r\n"
+    step = {"insert": {"anchor": {"capture": "ROW"}, "code": "app.use({{ helmet }}());", "imports": IMPORT}}
+    files = {**MANIFEST, "a.js": b"\xef\xbb\xbf" + content.encode()}
+    made = situation(rule(step), files, row("a.js", content, "const app = express();"))
+    assert after(made)["a.js"] == (
+        "\ufeff'use strict';\r\n\r\nconst express = require('express');\r\nconst helmet = require('helmet');\r\n\r\n"
+        "const app = express();\r\napp.use(helmet());\r\n"
+    )

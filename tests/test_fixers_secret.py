@@ -167,6 +167,13 @@ def test_follow_ups_say_how_to_start() -> None:
     assert [text.split(" ")[0] for text, _ in loaded] == ["set", "rotate"]
 
 
+def test_typescript_needs_the_types_of_node() -> None:
+    line = f'export const token: string = "{TOKEN}";\n'
+    assert follow_ups({"a.ts": line}, "a.ts")[0][1] == "npm install --save-dev @types/node"
+    typed = '{"devDependencies": {"@types/node": "^22.0.0"}}'
+    assert not any("@types/node" in text for text, _ in follow_ups({"a.ts": line, "package.json": typed}, "a.ts"))
+
+
 def test_a_loader_that_runs_too_late_is_named() -> None:
     main = 'import dotenv from "dotenv";\nimport { token } from "./a.js";\ndotenv.config();\n'
     texts = follow_ups({"a.js": f'export const token = "{TOKEN}";\n', "main.js": main}, "a.js")

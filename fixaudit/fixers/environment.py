@@ -156,6 +156,18 @@ def start_advice(facts: Facts, root: Root, language: str, key: str) -> tuple[str
     return f"nothing loads .env here: start with --env-file (Node 20.6 or newer) or export {key}", command
 
 
+def knows_process(facts: Facts, path: str) -> bool:
+    """Say whether a TypeScript file's project brings the types of Node (or of Bun, which includes them)."""
+    parts = path.split("/")[:-1]
+    for depth in range(len(parts), -1, -1):
+        text = facts.text("/".join([*parts[:depth], "package.json"]))
+        package = _json(text.content) if text else {}
+        declared = {**_table(package, "dependencies"), **_table(package, "devDependencies")}
+        if not declared.keys().isdisjoint(("@types/node", "@types/bun", "bun-types", "next")):
+            return True
+    return False
+
+
 def _calls(module: Module) -> Iterator[Call]:
     bodies = (module.body, *(function.body for function in module.functions))
     for body in bodies:

@@ -15,7 +15,7 @@ from typing import Any
 
 from fixaudit.fixers.base import Candidate, Deferred, Planned, Refusal, Situation
 from fixaudit.fixers.codemods.secret_places import Place, place_of, refusal_of_place
-from fixaudit.fixers.environment import Loader, declared_readers, home, loader, start_advice
+from fixaudit.fixers.environment import Loader, declared_readers, home, knows_process, loader, start_advice
 from fixaudit.fixers.expressions import fitted
 from fixaudit.fixers.files import declare
 from fixaudit.fixers.program import Program, open_program
@@ -206,6 +206,9 @@ def _follow_ups(move: _Move, situation: Situation) -> tuple[FollowUp, ...]:
     rule, key = situation.rule.id, move.key
     where = "" if not move.root.path else f"{move.root.path}/"
     found = []
+    if move.program.typed and not knows_process(situation.facts, move.program.path):
+        text = f"declare @types/node for {where or 'the project'}, or the compiler does not know `process`"
+        found.append(FollowUp(f"{rule}:{where}types", text, "npm install --save-dev @types/node"))
     if move.loader is None:
         text, command = start_advice(situation.facts, move.root, move.program.family, key)
         found.append(FollowUp(f"{rule}:{where}load-env", text, command))
