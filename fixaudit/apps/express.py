@@ -62,6 +62,7 @@ class Express:
     """Implements `frameworks.Framework`."""
 
     kinds: Mapping[str, tuple[str, str]] = {text: (kind, "express") for text, kind in CREATORS.items()}
+    methods = VERBS | {"use", "listen", "default"}
 
     def owner(self, machine: Registry, call: Call, frame: Frame) -> Owner | None:
         """Return the application or router that a call makes or gives back."""

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 class Framework(Protocol):
     """The meaning of calls on applications of one framework.
 
-    `kinds`: canonical name of what makes an application or router → (app or router, framework).
+    `kinds`: canonical name of what makes an application or router → (app or router, framework). `methods`: names of
+    methods that record something.
     """
 
     kinds: Mapping[str, tuple[str, str]]
+    methods: frozenset[str]
 
     def owner(self, machine: Registry, call: Call, frame: Frame) -> Owner | None:
         """Return the application or router that a call makes or gives back."""

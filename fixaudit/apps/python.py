@@ -67,6 +67,9 @@ class PythonWeb:
     """Implements `frameworks.Framework`."""
 
     kinds: Mapping[str, tuple[str, str]] = CREATORS
+    methods = ERROR_CALLS | {
+        "add_middleware", "include_router", "register_blueprint", "mount", "add_api_route", "add_url_rule", "run",
+    }  # fmt: skip
 
     def owner(self, machine: Registry, call: Call, frame: Frame) -> Owner | None:
         """Return the application or router that a call makes or gives back."""
@@ -265,6 +268,4 @@ class PythonWeb:
         callee = call.callee
         if not isinstance(callee, Member) or text.rsplit(".", 1)[0] not in CREATORS:
             return False
-        return callee.name in ERROR_CALLS | {
-            "add_middleware", "include_router", "register_blueprint", "mount", "add_api_route", "add_url_rule", "run",
-        }  # fmt: skip
+        return callee.name in self.methods

@@ -364,7 +364,7 @@ class Machine(Registry):
             return False
         for statement in body:
             for expr in walk(statement.value):
-                if not isinstance(expr, Call):
+                if not isinstance(expr, Call) or not self._may_concern(expr, inner):
                     continue
                 if any(framework.concerns(self, expr, inner) for framework in self.frameworks):
                     return True
@@ -372,6 +372,17 @@ class Machine(Registry):
                 if isinstance(made, Definition) and made.kind == "instance" and self.subclass(made) is not None:
                     return True
         return False
+
+    def _may_concern(self, call: Call, frame: Frame) -> bool:
+        """A cheap first look: most calls of a program are of methods, or of functions of its own."""
+        callee = call.callee
+        if isinstance(callee, Member):
+            name = callee.name or ""
+            return name[:1].isupper() or any(name in framework.methods for framework in self.frameworks)
+        if isinstance(callee, Name):
+            binding = frame.scopes.lookup(callee.name, frame.function)
+            return binding is not None and not binding.functions
+        return True
 
 
 def _inside(inner: Span, outer: Span) -> bool:
