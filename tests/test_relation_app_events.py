@@ -463,6 +463,12 @@ def test_garbage_never_raises(pieces: list[str], path: str) -> None:
     rows_of({**PACKAGE, path: "".join(["// express fastapi\n" if path != "a.py" else "# fastapi\n", *pieces])})
 
 
+def test_damage_may_hide_anything() -> None:
+    rows = rows_of({"a.js": EXPRESS + "const app = express();\napp.get('/a', x);\napp.use(helmet(;\n", **PACKAGE})
+    hidden = [r for r in rows if r.values["KIND"] == "other"]
+    assert [set(r.opaque) >= {"KIND", "CALLEE", "SEQ"} for r in hidden] == [True]
+
+
 def test_recursion_ends() -> None:
     source = EXPRESS + (
         "const app = express();\nfunction a(x) { b(x); x.use(m()); }\nfunction b(x) { a(x); }\na(app);\n"

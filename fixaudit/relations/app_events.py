@@ -13,8 +13,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fixaudit.apps.express import Express
+from fixaudit.apps.express import HIDDEN, Express
 from fixaudit.apps.flatten import Placed, flatten
+from fixaudit.apps.model import Event, Owner
 from fixaudit.apps.order import imports_of
 from fixaudit.apps.python import PythonWeb
 from fixaudit.apps.run import Machine
@@ -124,7 +125,19 @@ def placed(facts: Facts) -> list[Placed]:
     resolver = resolver_of(facts)
     machine = Machine(resolver, (Express(), PythonWeb()), relevant=relevant(facts))
     machine.run()
+    for owner in machine.owners.values():
+        _add_damage(facts, owner)
     return flatten(machine.owners.values())
+
+
+def _add_damage(facts: Facts, owner: Owner) -> None:
+    """What stands in a damaged range of a file that works on an application may be anything, at any place."""
+    for path in sorted({event.path for event in owner.events}):
+        module = facts.module(path)
+        for span in module.damage[:1] if module is not None else ():
+            event = Event("other", path, span, span)
+            event.opaque = HIDDEN | {"SEQ"}
+            owner.events.append(event)
 
 
 def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:

@@ -13,6 +13,7 @@ from typing import Any
 from fixaudit.facts import SourceFile
 from fixaudit.relations.base import Row, Scalar, Value
 from fixaudit.relations.env_schemas import schema_reads
+from fixaudit.relations.linked import marked
 from fixaudit.resolve.names import Resolver, positional
 from fixaudit.resolve.settings import settings_of
 from fixaudit.resolve.sites import Site, sites
@@ -77,7 +78,8 @@ def reads_of_file(resolver: Resolver, file: SourceFile, frame: Frame) -> Sequenc
                 if setting.frame.path == file.path:
                     default = text_of(resolver, setting.default, setting.frame)
                     reads.add(setting.key, "field", setting.span, default, setting.required)
-    return sorted(set_of(reads.rows), key=lambda row: row.span)
+    rows = [marked(row, frame.scopes.module) for row in set_of(reads.rows)]
+    return sorted(rows, key=lambda row: row.span)
 
 
 def set_of(rows: list[Row]) -> list[Row]:

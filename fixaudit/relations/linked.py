@@ -16,6 +16,7 @@ from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import FileRelation, Row
 from fixaudit.resolve.names import Resolver
 from fixaudit.resolve.things import Frame
+from fixaudit.source.ir import Module, in_damage
 
 LANGUAGES = ("javascript", "typescript", "tsx", "python")
 
@@ -51,6 +52,13 @@ def holds(facts: Facts, marks: Stamp) -> bool:
         if (file.digest if file else None) != digest:
             return False
     return True
+
+
+def marked(row: Row, module: Module) -> Row:
+    """Return a row, opaque as a whole where the parser had to guess."""
+    if not module.damage or not in_damage(module, row.span):
+        return row
+    return Row(row.path, row.span, row.values, row.spans, ("*", *row.opaque), row.nested)
 
 
 def resolver_of(facts: Facts) -> Resolver:

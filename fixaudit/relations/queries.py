@@ -14,7 +14,7 @@ from typing import Any
 
 from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import Column, RootRelation, Row, Value
-from fixaudit.relations.linked import LANGUAGES, per_file
+from fixaudit.relations.linked import LANGUAGES, marked, per_file
 from fixaudit.relations.routing import handler_functions, registrations
 from fixaudit.resolve.names import Resolver, positional
 from fixaudit.resolve.sites import sites
@@ -95,17 +95,18 @@ def _compute(resolver: Resolver, file: SourceFile, frame: Frame) -> Sequence[Row
     for site in sites(frame.scopes.module):
         at = resolver.frame(file.path, site.scope) or frame
         for expr in walk(site.expr):
-            found = _statement(resolver, expr, at)
-            if found is None:
+            statement = _statement(resolver, expr, at)
+            if statement is None:
                 continue
             if handlers is None:
                 handlers, registers = _registered(resolver, frame)
-            values, spans, opaque = found
+            values, spans, opaque = statement
             values["IN_ROUTE_FILE"] = registers
             values["HANDLER"] = _inside(frame, site.scope, handlers)
             values["LANGUAGE"] = frame.scopes.module.language
             rows.setdefault(expr.span, Row(file.path, expr.span, values, spans, opaque))
-    return _outermost(sorted(rows.values(), key=lambda row: row.span))
+    found = _outermost(sorted(rows.values(), key=lambda row: row.span))
+    return [marked(row, frame.scopes.module) for row in found]
 
 
 def _outermost(rows: list[Row]) -> list[Row]:

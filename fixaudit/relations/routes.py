@@ -12,7 +12,7 @@ from typing import Any
 from fixaudit.apps.frameworks import handler_name
 from fixaudit.facts import Facts, SourceFile
 from fixaudit.relations.base import Column, RootRelation, Row
-from fixaudit.relations.linked import LANGUAGES, per_file
+from fixaudit.relations.linked import LANGUAGES, marked, per_file
 from fixaudit.relations.routing import WORDS, registrations
 from fixaudit.resolve.names import Resolver
 from fixaudit.resolve.things import Frame
@@ -42,6 +42,7 @@ def _compute(resolver: Resolver, file: SourceFile, frame: Frame) -> Sequence[Row
             }
             spans = {"CALL": found.span} | ({"PATH": found.path_span} if found.path_span is not None else {})
             rows.append(Row(file.path, found.span, dict(values), spans, opaque))
+    rows = [marked(row, frame.scopes.module) for row in rows]
     return sorted(rows, key=lambda row: (row.span, str(row.values["METHOD"])))
 
 
