@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fixaudit.facts import SourceFile
-from fixaudit.relations.base import Column, FileRelation, Row
+from fixaudit.relations.base import Column, FileRelation, Row, Scalar
 from fixaudit.source.ir import Import
 
 LANGUAGES = ("javascript", "typescript", "tsx", "python")
@@ -36,7 +36,7 @@ def _rows(file: SourceFile) -> Sequence[Row]:
 
 
 def _row(path: str, item: Import, python: bool, language: str) -> Row:
-    values = {
+    values: dict[str, Scalar] = {
         "MODULE": item.dotted or item.module,
         "PACKAGE": package_of(item.module, python),
         "EXPORT": item.export,

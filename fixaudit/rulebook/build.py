@@ -175,6 +175,7 @@ def example(written: Written, line: int) -> Example:
         accepts=tuple(written.get("accepts", ())),
         rejects=tuple(written.get("rejects", ())),
         undecided=written.get("undecided", False),
+        verdict=written.get("verdict"),
         line=line,
     )
 

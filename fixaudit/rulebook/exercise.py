@@ -111,6 +111,8 @@ def _example(example: Example, rule: Rule, rulebook: Rulebook, memo: Memo[Any], 
 def _good(example: Example, first: Audit) -> Iterator[str]:
     for finding in first.findings:
         yield f"a finding where none is expected: {_at(finding, first)}"
+    if example.verdict is not None and not any(v.verdict == example.verdict for v in first.verdicts):
+        yield f"the verdict is {', '.join(v.verdict for v in first.verdicts)}, expected {example.verdict}"
     if example.undecided and not first.undecided:
         yield "nothing is undecided here"
     if not example.undecided:
@@ -140,6 +142,9 @@ def _finds(example: Example, first: Audit) -> Iterator[str]:
     for (path, at), (real_path, text) in zip(wanted, found, strict=True):
         if path != real_path or (at is not None and at != text):
             yield f"expected a finding at {path}: {at!r}, found {real_path}: {text!r}"
+    for entry, finding in zip(example.finds or (), first.findings, strict=True):
+        if entry.get("priority", finding.priority) != finding.priority:
+            yield f"{_at(finding, first)} has the priority {finding.priority}, expected {entry['priority']}"
 
 
 # Deterministic fixes -------------------------------------------------------------------------------------------------

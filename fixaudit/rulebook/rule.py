@@ -170,6 +170,7 @@ class Example:
     accepts: tuple[Mapping[str, Any], ...] = ()
     rejects: tuple[Mapping[str, Any], ...] = ()
     undecided: bool = False  # good: the rule must say that it could not decide
+    verdict: str | None = None  # good: PASS or NOT_APPLICABLE, where the difference matters
     line: int = 0
 
 

@@ -248,14 +248,15 @@ _PARAMETERS: Schema = mapping(ref("parameter"), {"pattern": NAME_PATTERN, "descr
 def _example() -> Schema:
     tree = {**mapping(ref("file"), {"pattern": r"^(?!/)(?!.*(^|/)\.\.?(/|$)).+", "description": "a relative path"})}
     name: Schema = {"name": TEXT, "stack": TEXT}
-    bad: Schema = {**name, "bad": tree, "finds": {"type": "array", "items": closed(("path",), path=TEXT, at=TEXT)}}
+    found = closed(("path",), path=TEXT, at=TEXT, priority={"enum": list(PRIORITIES)})
+    bad: Schema = {**name, "bad": tree, "finds": {"type": "array", "items": found}}
     refused = closed(
         ("code",),
         code={"enum": [*REFUSALS, "taken", "shape", "lockfile", "refused"]},
         parameter=TEXT, candidates={"type": "array", "items": ANY_TEXT}, reason=TEXT,
     )  # fmt: skip
     return union(
-        closed(("good", "name"), good=tree, undecided=FLAG, **name),
+        closed(("good", "name"), good=tree, undecided=FLAG, verdict={"enum": ["PASS", "NOT_APPLICABLE"]}, **name),
         closed(("fixed", "name", "bad"), fixed=tree, **bad),
         closed(("refused", "name", "bad"), refused=refused, **bad),
         closed(("deferred", "name", "bad"), deferred=TEXT, **bad),
