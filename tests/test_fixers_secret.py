@@ -66,6 +66,10 @@ def refused(files: dict[str, str | bytes], path: str, **more: object) -> Refusal
         ("a.js", f"const key = process.env.API_KEY || '{TOKEN}';\n", "const key = process.env.API_KEY;\n", "API_KEY"),
         ("a.ts", f"const key = process.env.API_KEY ?? '{TOKEN}';\n",
          "const key = process.env.API_KEY ?? '';\n", "API_KEY"),
+        ("a.js", f"const {{ PORT, API_KEY = '{TOKEN}' }} = process.env;\n",
+         "const { PORT, API_KEY } = process.env;\n", "API_KEY"),
+        ("a.ts", f"const {{ API_KEY = '{TOKEN}' }} = process.env;\n",
+         "const { API_KEY = '' } = process.env;\n", "API_KEY"),
     ],
 )  # fmt: skip
 def test_javascript(path: str, before: str, after: str, key: str) -> None:

@@ -121,11 +121,8 @@ def place_of(row: Row, program: Program) -> Place | Refusal:
         annotation = content[slice(*row.spans["ANNOTATION"])]
         if any(mark in annotation for mark in "\"'`"):
             return _unmovable("its type admits certain texts only")
-    key = row.text("KEY")
-    fallback, dropped = None, None
-    if "FALLBACK" in row.spans and key and re.search(rf"\b{re.escape(key)}\b", content[slice(*row.spans["FALLBACK"])]):
-        fallback = key
-        dropped = _droppable(content, program.language, whole)
+    fallback = _beside(row, content, program.language, whole)
+    dropped = _droppable(content, program.language, whole) if fallback else None
     return Place(
         whole,
         str(literal.value),
@@ -194,6 +191,19 @@ def _with_assertion(content: str, language: str, span: Span) -> Span:
         if content[span[1] : outer[1]].split() == ["as", "const"]:
             return outer
     return span
+
+
+def _beside(row: Row, content: str, language: str, whole: Span) -> str | None:
+    """Return the variable that the literal stands in for: `env || "…"`, or `const { KEY = "…" } = process.env`."""
+    key = row.text("KEY")
+    if "FALLBACK" in row.spans and key and re.search(rf"\b{re.escape(key)}\b", content[slice(*row.spans["FALLBACK"])]):
+        return key
+    nodes = chain(content, language, whole)
+    if len(nodes) > 3 and nodes[-2].kind() == "object_assignment_pattern" and nodes[-4].kind() == "variable_declarator":
+        source = nodes[-4].field("value")
+        if source is not None and source.text() == "process.env":
+            return str(next(iter(nodes[-2].children())).text())
+    return None
 
 
 def _droppable(content: str, language: str, whole: Span) -> Span | None:
