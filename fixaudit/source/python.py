@@ -55,6 +55,9 @@ class _Reader(Blocks):
         body = self._body([root] if root.kind() == "ERROR" else root.children(), Scope())
         while self._queue:
             self._queue.popleft()()
+        # The handlers are bound methods: without this every tree would wait for the cycle collector.
+        self._handlers.clear()
+        self._readers.clear()
         return ir.Module(
             language="python",
             body=body,
