@@ -165,3 +165,24 @@ def test_required_and_spans() -> None:
         ("process.env.A", True, "A"),
         ("process.env.B", False, "B"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "required"),
+    [
+        ("a.js", "f(process.env.A);", True),
+        ("a.js", "if (process.env.A) f();", False),
+        ("a.js", "if (!process.env.A) throw new Error('A');", False),
+        ("a.js", "const dev = process.env.A === 'dev';", False),
+        ("a.js", "const x = process.env.A ? 1 : 2;", False),
+        ("a.js", "const x = process.env.A && f();", False),
+        ("a.js", "const x = c && process.env.A;", True),
+        ("a.js", "if (f(process.env.A)) g();", True),
+        ("a.py", "x = os.environ['A'] == 'x'", True),
+        ("a.py", "x = os.getenv('A') == 'x'", False),
+        ("a.py", "x = os.getenv('A')", True),
+    ],
+)
+def test_a_key_that_is_only_tested_is_not_required(path: str, source: str, required: bool) -> None:
+    rows = rows_of({path: "import os\n" + source + "\n" if path == "a.py" else source})
+    assert [r.values["REQUIRED"] for r in rows] == [required]

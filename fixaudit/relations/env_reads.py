@@ -29,7 +29,8 @@ COLUMNS = {
     "DEFAULT": Column("text", "What is used when it is not set: a literal's value, or the source; null for none."),
     "FORM": Column("text", "member (process.env.K, os.environ[K]), destructure, call (os.getenv, env(K)), field (of a "
                    "settings class or validated schema), meta (import.meta.env.K).", FORMS),
-    "REQUIRED": Column("flag", "No default is given: without it the read fails or yields nothing."),
+    "REQUIRED": Column("flag", "No default is given and the value is used, not only tested: without it the "
+                       "read fails or yields nothing."),
     "LISTEN": Column("flag", "The value is the port or host that a server listens on."),
     "LANGUAGE": Column("text", "Language of the file.", LANGUAGES),
 }  # fmt: skip

@@ -142,7 +142,7 @@ def _walk(resolver: Resolver, reads: Reads, site: Site, expr: Expr, frame: Frame
             if not (site.written is expr and not parents) and _member(resolver, reads, site, expr, frame, parents):
                 return
         case Call():
-            if _call(resolver, reads, expr, frame, parents):
+            if _call(resolver, reads, site, expr, frame, parents):
                 return
     for part in parts(expr):
         _walk(resolver, reads, site, part, frame, (*parents, expr))
@@ -165,7 +165,8 @@ def _member(
             value = value_of(resolver, expr.key, frame)
             key = value.text if value.kind == "string" else None
             default = _default(resolver, expr, parents, frame)
-            reads.add(key, form, expr.span, default, default is None, expr.key.span)
+            required = default is None and (frame.python or not _tested(expr, parents, site))
+            reads.add(key, form, expr.span, default, required, expr.key.span)
             if key is None:
                 helper = _helper_of(expr.key, frame)
                 if helper is not None:
@@ -177,7 +178,8 @@ def _member(
     default = _default(resolver, expr, parents, frame)
     if augmented and site.statement is not None:
         default = text_of(resolver, site.statement.value, frame)
-    reads.add(expr.name, form, expr.span, default, default is None, expr.name_span)
+    required = default is None and (frame.python or not _tested(expr, parents, site))
+    reads.add(expr.name, form, expr.span, default, required, expr.name_span)
     return True
 
 
@@ -209,6 +211,25 @@ def _written_by(expr: Member, parents: tuple[Expr, ...]) -> bool:
     return False
 
 
+COMPARISONS = frozenset(
+    {"binary_expression", "unary_expression", "comparison_operator", "not_operator", "assert_statement"}
+)
+
+
+def _tested(expr: Expr, parents: tuple[Expr, ...], site: Site) -> bool:
+    """Whether a read is only looked at: `if (process.env.CI)`, `process.env.MODE === "x"`, `process.env.A ? 1 : 2`."""
+    inner = expr
+    for above in reversed(parents):
+        if isinstance(above, Other) and above.kind in COMPARISONS:
+            return True
+        if not isinstance(above, Logical):
+            return False
+        if above.test is inner or (above.op == "and" and above.left is inner):
+            return True
+        inner = above
+    return site.statement is not None and site.statement.kind == "other"
+
+
 def _default(resolver: Resolver, expr: Expr, parents: tuple[Expr, ...], frame: Frame) -> str | None:
     """Return what stands behind `||`, `??` or `or`, also around conversions: `Number(process.env.PORT) || 3000`."""
     inner = expr
@@ -223,7 +244,7 @@ def _default(resolver: Resolver, expr: Expr, parents: tuple[Expr, ...], frame: F
     return None
 
 
-def _call(resolver: Resolver, reads: Reads, call: Call, frame: Frame, parents: tuple[Expr, ...]) -> bool:
+def _call(resolver: Resolver, reads: Reads, site: Site, call: Call, frame: Frame, parents: tuple[Expr, ...]) -> bool:
     found = schema_reads(resolver, call, frame, is_environment)
     if found is not None:
         for name, key_span, usual, required in found:
@@ -259,14 +280,15 @@ def _call(resolver: Resolver, reads: Reads, call: Call, frame: Frame, parents: t
         shown = _chained_default(resolver, call, parents, frame)
     value = value_of(resolver, first, frame)
     key = value.text if value.kind == "string" else None
-    reads.add(key, "call", call.span, shown, shown is None, first.span)
+    required = shown is None and not _tested(call, parents, site)
+    reads.add(key, "call", call.span, shown, required, first.span)
     if key is None:
         helper = _helper_of(first, frame)
         if helper is not None:
             reads.rows[-1] = replace_row(reads.rows[-1], helper)
     for argument in call.arguments[1:]:
         for part in calls_in(argument.value):
-            _call(resolver, reads, part, frame, ())
+            _call(resolver, reads, site, part, frame, ())
     return True
 
 
