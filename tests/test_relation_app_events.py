@@ -107,6 +107,27 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[str]]] = {
          "index.ts": "import App from './app';\nconst app = new App(3);\napp.listen();\n"},
         PLAIN,
     ),
+    "class with arrow fields and a server": (
+        {"a.ts": "import express from 'express';\nimport http from 'http';\nimport helmet from 'helmet';\nclass S {\n"
+                 "  private app; private server;\n  constructor() { this.app = express(); this.init();\n"
+                 "    this.server = http.createServer(this.app); }\n"
+                 "  init = () => { this.app.use(helmet()); this.app.get('/a', x); };\n"
+                 "  start = async () => { this.server.listen(1); };\n}\nconst s = new S();\ns.start();\n"},
+        PLAIN,
+    ),
+    "loaders, three files deep": (
+        {"app.ts": "import express from 'express';\nasync function start() {\n  const app = express();\n"
+                   "  await require('./loaders').default({ server: app });\n  app.listen(1);\n}\nstart();\n",
+         "loaders/index.ts": "import web from './web';\n"
+                             "export default async ({ server }) => { await web({ app: server }); };\n",
+         "loaders/web.ts": "import helmet from 'helmet';\nexport default ({ app }: { app: any }) => {\n"
+                           "  app.use(helmet());\n  app.get('/a', x);\n};\n"},
+        PLAIN,
+    ),
+    "made in two branches": (
+        {"a.js": EXPRESS + "let app;\nif (tls) { app = express(); } else { app = express(); }\napp.get('/a', x);\n"},
+        ["app conditional", "app conditional", "route GET /a"],
+    ),
     "factory": (
         {"app.js": EXPRESS + "const helmet = require('helmet');\nfunction createApp(options) {\n"
         "  const app = express();\n"

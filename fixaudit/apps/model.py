@@ -22,11 +22,12 @@ class Owner:
     language: str
     name: str
     prefix: str | None = ""
+    scope: int | None = None  # the function that makes it
     events: list[Event] = field(default_factory=list)
 
     @property
     def label(self) -> str:
-        return f"{self.id[0]}#{self.name}"
+        return f"{self.id[0]}#{self.name.removeprefix('this.').removeprefix('self.')}"
 
 
 @dataclass(eq=False)

@@ -77,7 +77,11 @@ class Registry:
         if key not in self.owners:
             language = frame.scopes.module.language
             name = self._names.get((frame.path, call.span)) or self._bound(call, frame) or f"{kind}@{call.span[0]}"
-            self.owners[key] = Owner(key, kind, framework, language, name, prefix)
+            for known in self.owners.values() if kind == "app" else ():
+                # `if (tls) { app = express(); } else { app = express(); }` is one application.
+                if (known.id[0], known.name, known.scope) == (frame.path, name, frame.function):
+                    return known
+            self.owners[key] = Owner(key, kind, framework, language, name, prefix, frame.function)
         return self.owners[key]
 
     def _bound(self, call: Call, frame: Frame) -> str | None:

@@ -6,6 +6,7 @@ Contract: the member as the class or module defines it; what is assigned in more
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fixaudit.resolve import imports
@@ -72,7 +73,8 @@ def constructor(thing: Definition) -> int | None:
 def _method_frame(resolver: Resolver, thing: Definition, scope: int | None) -> Frame:
     """Return the frame in which a member of an instance was assigned."""
     if scope is None:
-        return thing.frame
+        outer = thing.frame
+        return replace(outer, this=thing)
     if thing.made is not None and thing.made.function == scope:
         return thing.made
     static = resolver.frame(thing.path, scope)

@@ -142,10 +142,9 @@ class Resolver(Files):
         while current is not None:
             if current.this is not None:
                 return current.this
-            definition = current.definition
-            if definition is not None and definition.owner is not None:
-                top = current.parent or current
-                return Definition("instance", top, definition.owner)
+            owner = current.scopes.owner_of(current.function) if current.function is not None else None
+            if owner is not None:
+                return Definition("instance", current.parent or current, owner)
             current = current.parent
         return None
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fixaudit.source.ir import Export, Expr, Import, Module, Name, Other, Statement, Target, dotted, walk
+from fixaudit.source.ir import Export, Expr, FunctionRef, Import, Module, Name, Other, Statement, Target, dotted, walk
 
 ScopeIndex = int | None
 
@@ -39,6 +39,7 @@ class Scopes:
     members: Mapping[tuple[int, str], tuple[tuple[Expr | None, ScopeIndex], ...]]
     imports_at: Mapping[tuple[int, int], tuple[Import, ...]]
     exports: tuple[Export, ...]
+    field_functions: Mapping[int, int]  # arrow function in a class's field → class: its `this` is the instance
 
     def lookup(self, name: str, scope: ScopeIndex) -> Binding | None:
         """Find a name from a scope outwards; None when the module does not bind it (a global, a builtin)."""
@@ -56,10 +57,16 @@ class Scopes:
         current = scope
         while current is not None:
             function = self.module.functions[current]
-            if function.owner is not None:
-                return function.owner
+            owner = self.owner_of(current)
+            if owner is not None:
+                return owner
             current = function.parent
         return None
+
+    def owner_of(self, function: int) -> int | None:
+        """Return the class that a function is a method of, or stands in a field of."""
+        owner = self.module.functions[function].owner
+        return self.field_functions.get(function) if owner is None else owner
 
     def method(self, index: int, name: str) -> int | None:
         """Return the function of a class's method."""
@@ -108,7 +115,8 @@ def index(module: Module) -> Scopes:
                 for target in statement.targets:
                     if target.name is not None and target.name not in _imported(module, scope, statement):
                         bind(scope, target.name)
-    scopes = Scopes(module, tables, {}, {}, ())
+    fields = _field_functions(module)
+    scopes = Scopes(module, tables, {}, {}, (), fields)
     for scope, body in bodies(module):
         for statement in body:
             _store(scopes, members, scope, statement)
@@ -123,7 +131,18 @@ def index(module: Module) -> Scopes:
         {key: tuple(values) for key, values in members.items()},
         {key: tuple(values) for key, values in imports_at.items()},
         (*module.exports, *_chained_exports(module)),
+        fields,
     )
+
+
+def _field_functions(module: Module) -> dict[int, int]:
+    return {
+        part.index: index
+        for index, class_ in enumerate(module.classes)
+        for statement in class_.fields
+        for part in walk(statement.value)
+        if isinstance(part, FunctionRef)
+    }
 
 
 def _chained_exports(module: Module) -> Iterator[Export]:
