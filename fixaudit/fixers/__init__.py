@@ -18,7 +18,7 @@ from fixaudit.fixers.fold import Draft, moved
 from fixaudit.fixers.support import fill
 from fixaudit.rulebook.rule import Step
 from fixaudit.snapshot import ChangeSet, FollowUp
-from fixaudit.text import byte_key
+from fixaudit.text import StaleEditError, byte_key
 
 MODULES = ("files", "values", "code", "insertion", "dependency", "codemods")
 
@@ -51,7 +51,10 @@ def plan_all(situations: Sequence[Situation]) -> Planned:
             result = registry()[step.kind].plan(step.arguments, current)
             if isinstance(result, Refusal | Deferred):
                 return result
-            draft = draft.after(result)
+            try:
+                draft = draft.after(result)
+            except StaleEditError as error:
+                return Refusal(f"two edits of this fix collide: {error}", code="shape")
             if number == len(steps) and not rest:
                 break  # nobody looks at the tree any more
             facts = _facts_after(current.facts, draft, result)
