@@ -3,56 +3,39 @@
 Contract: closed everywhere, so that a misspelt key is never ignored; one alternative per `oneOf` is told from the
 others by its type or by the first key of `required` (see `validate`). Nothing about a single relation or step is
 written here: a new one appears in the schema by being registered.
-`fixaudit/schemas/rule.schema.json` is this schema, for editors: `python -m fixaudit.rulebook.schema` writes it.
+`fixaudit/schemas/rule.schema.json` is this schema, for editors: `python -m fixaudit.rulebook.reference` writes it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from fixaudit.relations import base, registry
 from fixaudit.rulebook.rule import FIX_TYPES, PRIORITIES
+from fixaudit.rulebook.schema_parts import (
+    ADDED,
+    ANY_TEXT,
+    COLUMN,
+    FLAG,
+    GLOBS,
+    LANGUAGES,
+    NAME_PATTERN,
+    REFUSALS,
+    SCALAR_TYPES,
+    TEXT,
+    TEXTS,
+    Schema,
+    closed,
+    mapping,
+    ref,
+    union,
+)
+from fixaudit.rulebook.schema_vocabulary import concept_schema, packages_schema, runtimes_schema, stacks_schema
 from fixaudit.rulebook.template import FILTERS
-
-Schema: TypeAlias = dict[str, Any]
-
-TEXT: Schema = {"type": "string", "minLength": 1}
-ANY_TEXT: Schema = {"type": "string"}
-FLAG: Schema = {"type": "boolean"}
-TEXTS: Schema = {"type": "array", "items": TEXT, "minItems": 1, "uniqueItems": True}
-GLOBS: Schema = {"type": "array", "items": TEXT}
-SCALAR_TYPES = ["string", "number", "boolean", "null"]
-NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
-COLUMN_PATTERN = r"^[A-Z][A-Z0-9_]*$"
-COLUMN: Schema = {"type": "string", "pattern": COLUMN_PATTERN, "description": "a column, in upper case"}
-LANGUAGES = ("javascript", "typescript", "tsx", "python")
-ADDED = ("suppression", "skipped_test", "omission_comment")
-REFUSALS = ("none", "many", "rejected")
-
-
-def closed(required: tuple[str, ...], /, **properties: Mapping[str, Any]) -> Schema:
-    """Return a closed object; the first of `required` is the key that tells it from its alternatives."""
-    schema: Schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    return {**schema, "required": list(required)} if required else schema
-
-
-def mapping(values: Mapping[str, Any], names: Mapping[str, Any] | None = None) -> Schema:
-    """Return an object with free keys."""
-    schema: Schema = {"type": "object", "additionalProperties": dict(values)}
-    return {**schema, "propertyNames": dict(names)} if names else schema
-
-
-def ref(name: str) -> Schema:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def union(*branches: Mapping[str, Any]) -> Schema:
-    return {"oneOf": [dict(branch) for branch in branches]}
-
 
 # Queries -------------------------------------------------------------------------------------------------------------
 
@@ -78,6 +61,11 @@ _TESTS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
     "flag": ("not", "is", "present"),
     "set": ("regex", "not", "is", "present", "contains", "starts", "ends"),
 }
+
+
+def tests_of_type() -> Mapping[str, tuple[str, ...]]:
+    """Return which tests each type of column knows, for the documentation."""
+    return _TESTS_OF_TYPE
 
 
 def column_test(column: base.Column) -> Schema:
@@ -329,69 +317,19 @@ def _rule() -> Schema:
     )  # fmt: skip
 
 
-# Vocabulary ----------------------------------------------------------------------------------------------------------
-
-
-def _concept() -> Schema:
-    language = closed(
-        ("match",),
-        match={"type": "object", "minProperties": 1},
-        render=TEXT,
-        needs_import=closed(("module",), module=TEXT, name=TEXT),
-    )
-    example = union(
-        closed(("recognised", "language"), recognised=TEXT, language={"enum": list(LANGUAGES)},
-               rows={"type": "array", "items": mapping(ANY_TEXT, COLUMN), "minItems": 1}),
-        closed(("ignored", "language"), ignored=TEXT, language={"enum": list(LANGUAGES)}),
-    )  # fmt: skip
-    return closed(
-        ("concept", "means", "binds", "languages", "examples"),
-        concept={
-            "type": "string",
-            "pattern": r"^[a-z][a-z_]*(\.[a-z][a-z_]*)+$",
-            "description": "a name like env.read",
-        },
-        means=TEXT,
-        binds={"type": "array", "items": COLUMN, "minItems": 1},
-        unquote={"type": "array", "items": COLUMN},
-        sensitive={"type": "array", "items": COLUMN},
-        languages=mapping(language, {"enum": list(LANGUAGES)}),
-        examples={"type": "array", "items": example, "minItems": 1},
-    )
-
-
-def _stacks() -> Schema:
-    stack = closed(
-        ("detect",),
-        language={"enum": ["javascript", "python"]},
-        implies=union(TEXT, TEXTS),
-        detect={"type": "array", "items": ref("query"), "minItems": 1},
-        facts=mapping(union({"type": "string"}, {"type": "array", "items": ANY_TEXT})),
-        assessed=FLAG,
-    )
-    return closed(
-        ("stacks",), stacks=mapping(stack, {"pattern": r"^[a-z][a-z0-9-]*$", "description": "a name in lower case"})
-    )
-
-
-def _runtimes() -> Schema:
-    date: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$", "description": "a date"}
-    release = closed(("released", "eol"), released=date, eol=date, lts=date, image=TEXT)
-    runtime = closed(("name", "releases"), name=TEXT, source=TEXT, releases=mapping(release))
-    return closed(("as_of", "runtimes"), as_of=date, runtimes=mapping(runtime))
-
-
-def _packages() -> Schema:
-    date: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "description": "a date"}
-    version = closed(("version", "runtime"), version=TEXT, runtime=TEXT)
-    package = closed(("releases",), releases={"type": "array", "items": version, "minItems": 1}, module=TEXT)
-    return closed(("as_of", "npm", "pypi"), as_of=date, npm=mapping(package), pypi=mapping(package))
+_TOPS: Mapping[str, Callable[[], Schema]] = {
+    "rule": _rule,
+    "concept": concept_schema,
+    "stacks": stacks_schema,
+    "runtimes": runtimes_schema,
+    "packages": packages_schema,
+}
 
 
 @cache
 def schema_for(kind: str) -> Schema:
     """Return the schema of a file: "rule", "concept", "stacks", "runtimes" or "packages"."""
-    top = {"rule": _rule, "concept": _concept, "stacks": _stacks, "runtimes": _runtimes, "packages": _packages}[kind]
+    top = _TOPS[kind]
     definitions = {
         "query": _queries(),
         "value_test": _value_test(),
@@ -419,8 +357,3 @@ SCHEMA_FILE = Path(__file__).parent.parent / "schemas" / "rule.schema.json"
 def shipped_text() -> str:
     """Return the text that `schemas/rule.schema.json` must have."""
     return json.dumps(schema_for("rule"), indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    SCHEMA_FILE.parent.mkdir(exist_ok=True)
-    SCHEMA_FILE.write_text(shipped_text(), encoding="utf-8")
