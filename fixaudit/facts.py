@@ -36,6 +36,10 @@ class Diagnostic:
     message: str
 
 
+HELD_BYTES = 48_000_000
+"""How much file content stays in memory: whole small projects, and a bounded part of large ones."""
+
+
 class Memo(Generic[T]):
     """Results by (kind, path class, digest). One per run, shared by every snapshot of it; may be preloaded."""
 
@@ -106,6 +110,7 @@ class Project:
     narrowed: str | None = None  # only for tests: treat this path as the audit root's only root
     diagnostics: dict[str, Diagnostic] = field(default_factory=dict)
     _files: dict[str, SourceFile | None] = field(default_factory=dict, repr=False)
+    _held: int = 0
     _file_rows: dict[str, dict[str, tuple[base.Row, ...]]] = field(default_factory=dict, repr=False)
     _roots: tuple[Root, ...] | None = None
     _views: dict[tuple[str, bool], Facts] = field(default_factory=dict, repr=False)
@@ -123,8 +128,21 @@ class Project:
     def file(self, path: str) -> SourceFile | None:
         """Return a file by path (git-ignored files too); None when absent, unreadable, a link or oversized."""
         if path not in self._files:
-            self._files[path] = self._load(path)
+            file = self._files[path] = self._load(path)
+            self._held += len(file.data) if file else 0
+            if self._held > HELD_BYTES:
+                self._let_go(path)
         return self._files[path]
+
+    def _let_go(self, kept: str) -> None:
+        """Forget the bytes that were read first; they are read again when asked for, and rows are kept anyway."""
+        for path in list(self._files):
+            file = self._files[path]
+            if self._held <= HELD_BYTES // 2:
+                break
+            if file is not None and path != kept:
+                self._held -= len(file.data)
+                del self._files[path]
 
     def _load(self, path: str) -> SourceFile | None:
         mode = self.snapshot.mode(path)
@@ -142,15 +160,12 @@ class Project:
             return None
         return SourceFile(path, self.snapshot.digest(path), data, self.memo)
 
-    def forget(self, path: str) -> None:
-        """Drop a file's bytes from memory; its rows stay."""
-        self._files.pop(path, None)
-
     def after(self, snapshot: Snapshot, touched: Iterable[str]) -> Project:
         """Return the project over a snapshot in which only `touched` paths differ from this one."""
         changed = set(touched)
         project = Project(snapshot, self.memo)
         project._files = {p: f for p, f in self._files.items() if p not in changed}
+        project._held = sum(len(f.data) for f in project._files.values() if f)
         project.diagnostics = {p: d for p, d in self.diagnostics.items() if p not in changed}
         project._file_rows = {
             name: {p: rows for p, rows in by_path.items() if p not in changed}

@@ -7,10 +7,13 @@ This module must not know of rules or of the tree around the file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
-from fixaudit.facts import SourceFile
-from fixaudit.relations.base import Column, FileRelation, Row, Scalar
+from fixaudit.facts import Facts, SourceFile
+from fixaudit.relations.base import Column, FileRelation, Option, RootRelation, Row, Scalar
+from fixaudit.relations.linked import mentioning
 from fixaudit.source.ir import Import
 
 LANGUAGES = ("javascript", "typescript", "tsx", "python")
@@ -47,8 +50,26 @@ def _row(path: str, item: Import, python: bool, language: str) -> Row:
     return Row(path, item.span, values, {"MODULE": item.span})
 
 
+IMPORTS = FileRelation("imports_of_file", "Names that one file imports.", {}, _rows, LANGUAGES, (b"import", b"require"))
+
+
+def _named(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
+    """With `packages`, only files that hold one of the names are parsed: the names are evidence for stacks, asked of
+    every project, and most files of most projects mention none of them."""
+    packages = options.get("packages")
+    if packages is None:
+        return facts.rows(IMPORTS)
+    rows = []
+    for path in mentioning(facts, tuple(sorted(name.encode() for name in packages))):
+        file = facts.file(path)
+        if file is not None:
+            found = facts.project.memo.get("imports", f"{path}\0{file.digest}", partial(_rows, file))
+            rows += [row for row in found if row.values["PACKAGE"] in packages]
+    return rows
+
+
 RELATIONS = (
-    FileRelation(
+    RootRelation(
         "import",
         "Names that program files import.",
         {
@@ -59,8 +80,12 @@ RELATIONS = (
             "TYPE_ONLY": Column("flag", "Whether only types are imported."),
             "LANGUAGE": Column("text", "Language of the file.", LANGUAGES),
         },
-        _rows,
-        LANGUAGES,
-        (b"import", b"require"),
+        _named,
+        {
+            "packages": Option(
+                {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+                "Only imports of these packages; much cheaper than asking for a package among all imports.",
+            )
+        },
     ),
 )
