@@ -15,10 +15,11 @@ from fixaudit.apps.model import Event, Owner
 from fixaudit.apps.order import imports_of
 from fixaudit.apps.owners import Registry
 from fixaudit.resolve.members import constructor
-from fixaudit.resolve.things import Definition, Frame
+from fixaudit.resolve.things import Definition, Frame, Opaque
 from fixaudit.source.ir import (
     Call,
     Class,
+    ClassRef,
     Expr,
     FunctionRef,
     Literal,
@@ -54,7 +55,10 @@ class Machine(Registry):
     _started: set[str] = field(default_factory=set)
     _entered: set[tuple[str, int]] = field(default_factory=set)
     _stack: list[tuple[str, int]] = field(default_factory=list)
+    exhausted: bool = False  # the program needed more than MAX_CALLS: events may be missing
+    _inert: set[tuple[str, int, int]] = field(default_factory=set)
     _calls: int = 0
+    _cut: int = 0
 
     def run(self) -> None:
         """Run every module, then the functions that nobody called."""
@@ -243,6 +247,8 @@ class Machine(Registry):
     def _call(self, call: Call, frame: Frame) -> None:
         self._calls += 1
         if self._calls > MAX_CALLS or len(self._stack) > MAX_DEPTH:
+            self.exhausted = self.exhausted or self._calls > MAX_CALLS
+            self._cut += 1
             return
         required = self.resolver.required(call, frame)
         if required is not None:
@@ -255,7 +261,9 @@ class Machine(Registry):
         callee = self.resolver.settle(self.resolver.resolve(call.callee, frame))
         if isinstance(callee, Definition) and callee.kind == "function":
             if self._worth(callee, call, frame):
-                self.enter(callee, call, frame)
+                self._enter_once(callee, call, frame)
+            else:
+                self._callbacks(call, frame)
             return
         if isinstance(callee, Definition) and callee.kind == "class":
             self._instantiate(callee, call, frame)
@@ -263,6 +271,34 @@ class Machine(Registry):
         for framework in self.frameworks:
             framework.given(self, call, callee, frame)
         self._callbacks(call, frame)
+
+    def _enter_once(self, callee: Definition, call: Call, frame: Frame) -> None:
+        """Enter a function, but not again when it did nothing and is given nothing that could change that."""
+        this = callee.frame.this
+        mark = (callee.path, callee.index, this.index if isinstance(this, Definition) else -1)
+        plain = all(self._is_plain(argument.value, frame) for argument in call.arguments)
+        if plain and mark in self._inert:
+            return
+        emitted, cut = self.emitted, self._cut
+        self.enter(callee, call, frame)
+        if plain and (emitted, cut) == (self.emitted, self._cut):
+            self._inert.add(mark)
+
+    def _is_plain(self, expr: Expr, frame: Frame, depth: int = 4) -> bool:
+        """Whether an argument is surely no function, object of a class or application, and holds none."""
+        if isinstance(expr, FunctionRef | ClassRef) or depth == 0:
+            return False
+        if isinstance(expr, Object | Sequence):
+            return all(self._is_plain(part, frame, depth - 1) for part in parts(expr))
+        if not isinstance(expr, Name | Member | Call):
+            return True
+        thing = self.resolver.settle(self.resolver.resolve(expr, frame))
+        if isinstance(thing, Definition):
+            if thing.kind != "value" or self.owner_of(thing) is not None:
+                return False
+            inner = thing.expr
+            return inner is None or isinstance(inner, Call) or self._is_plain(inner, thing.frame, depth - 1)
+        return not (isinstance(thing, Opaque) and thing.alternatives)
 
     def _worth(self, callee: Definition, call: Call, frame: Frame) -> bool:
         """Only functions of relevant modules, or that are given an application, can do anything to one."""

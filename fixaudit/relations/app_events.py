@@ -127,6 +127,11 @@ def placed(facts: Facts) -> list[Placed]:
     machine.run()
     for owner in machine.owners.values():
         _add_damage(facts, owner)
+        if machine.exhausted and owner.events:
+            last = owner.events[-1]
+            hidden = Event("other", last.path, last.span, last.statement)
+            hidden.opaque = HIDDEN | {"SEQ"}
+            owner.events.append(hidden)
     return flatten(machine.owners.values())
 
 
