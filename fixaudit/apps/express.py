@@ -146,7 +146,7 @@ class Express:
 
     def _is_path(self, machine: Machine, expr: Expr, frame: Frame) -> bool:
         value = value_of(machine.resolver, expr, frame)
-        if value.kind in ("string", "template", "env", "either"):
+        if value.kind in ("string", "template", "env", "either", "regex"):
             return True
         if value.kind == "list":
             return bool(value.items) and all(item.kind in ("string", "template") for item in value.items)
@@ -161,7 +161,7 @@ class Express:
         value = value_of(machine.resolver, expr, frame)
         if value.kind == "list" and value.complete and value.items:
             return [item.text if item.kind == "string" else None for item in value.items]
-        if value.kind == "string":
+        if value.kind in ("string", "regex"):
             return [value.text]
         if getattr(expr, "kind", "") == "regex":
             return [machine.resolver.source(frame, expr.span)]

@@ -130,7 +130,7 @@ def _paths(resolver: Resolver, expr: Expr, frame: Frame) -> list[str | None]:
 
 
 def _path(value: Value) -> str | None:
-    return value.text if value.kind == "string" else None
+    return value.text if value.kind in ("string", "regex") else None
 
 
 def _decorated(resolver: Resolver, frame: Frame) -> Iterator[Registration]:
