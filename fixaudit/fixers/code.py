@@ -1,8 +1,9 @@
 """Steps that change what a finding's row points at: replace, remove, add_argument, ensure_import.
 
 Contract: a capture is a place of the finding's row: a span by name (`VALUE`, `STATEMENT`, `ROW` for all of it) or a
-value of its call (`option.origin`, `argument.0`), which may stand in another file. The smallest text is replaced;
-comments are never lost; code takes the file's style, and what it names is brought into scope.
+value of its call (`option.origin`, `argument.0`, the literal that one falls back to: `option.origin.fallback`), which
+may stand in another file. The smallest text is replaced; comments are never lost; code takes the file's style, and
+what it names is brought into scope.
 This module must not know of any single rule.
 """
 
@@ -68,13 +69,24 @@ def _place(row: Row, capture: str) -> tuple[str, Span] | None:
         if value is None:
             return None
         path = value.path or path
-        if value.kind == "list" and name.isdecimal():
+        if name == "fallback":
+            value = _fallback(value)
+        elif value.kind == "list" and name.isdecimal():
             value = value.items[int(name)] if int(name) < len(value.items) else None
         else:
             value = value.entries.get(name)
     if value is None or value.span == (0, 0):
         return None
     return value.path or path, value.span
+
+
+def _fallback(value: Value) -> Value | None:
+    """Return the literal that an expression falls back to: `"*"` of `process.env.X || "*"`, `getenv("X", "*")`."""
+    while value.kind in ("either", "env", "list") and value.items:
+        if value.kind == "list" and len(value.items) > 1:
+            return None
+        value = value.items[-1]
+    return value if value.kind in ("string", "number", "boolean") else None
 
 
 def written(

@@ -52,8 +52,8 @@ def disjunction(values: Sequence[Truth]) -> Truth:
 class Value(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known of an expression after resolution.
 
-    kind: "string", "number", "boolean", "null" (`text` is the value as text), "env" (`text` is the key; `items` holds
-    its default if any), "template" (a string with holes), "list" (`items`), "object" (`entries`), "function",
+    kind: "string", "number", "boolean", "null" (`text` is the value as text), "regex" (`text` is the literal as
+    written), "env" (`text` is the key; `items` holds its default if any), "template" (a string with holes), "list" (`items`), "object" (`entries`), "function",
     "call" (`text` is the resolved callee), "either" (`items` are the alternatives of `a || b`, `c ? a : b`) and
     "unknown". `complete` is False when a spread or computed part hides items or entries.
     """
@@ -143,7 +143,7 @@ Relation: TypeAlias = FileRelation | RootRelation
 # How a rule may ask for a column. A plain scalar or a list of scalars means equality with one of them.
 COLUMN_TESTS = ("regex", "not", "is", "present", "less", "more", "contains", "starts", "ends")
 # How a rule may ask for a nested value (an option or argument of a call).
-VALUE_TESTS = ("is", "could_be", "present", "not", "env", "less", "more", "option", "complete")
+VALUE_TESTS = ("is", "may_be", "could_be", "present", "not", "env", "less", "more", "option", "complete")
 
 
 def ask(row: Row, filters: Mapping[str, Any]) -> Truth:
@@ -239,7 +239,7 @@ def alternatives(value: Value) -> tuple[Value, ...]:
 def literal_of(value: Value) -> Scalar:
     """Return the plain value of a literal, None when it is not one (and for null)."""
     match value.kind:
-        case "string":
+        case "string" | "regex":
             return value.text
         case "boolean":
             return value.text == "true"
@@ -274,6 +274,8 @@ def _test_value(value: Value | None, name: str, operand: Any) -> Truth:
         case "is":
             answers = [_is(option, operand) for option in options]
             return conjunction(answers) if answers else Truth.NO
+        case "may_be":
+            return disjunction([_may_be(option, operand) for option in options])
         case "could_be":
             return disjunction([_could_be(option, operand) for option in options])
         case "env":
@@ -290,7 +292,9 @@ def _test_value(value: Value | None, name: str, operand: Any) -> Truth:
     raise ValueError(f"unknown value test {name}")
 
 
-VALUE_KINDS = ("string", "number", "boolean", "null", "env", "template", "list", "object", "function", "call")
+VALUE_KINDS = (
+    "string", "number", "boolean", "null", "env", "template", "list", "object", "function", "call", "regex",
+)  # fmt: skip
 
 
 def _is(value: Value, wanted: Any) -> Truth:
@@ -308,9 +312,14 @@ def _is(value: Value, wanted: Any) -> Truth:
             answers.append(Truth.NO)
         else:
             answers.append(
-                Truth.of(value.kind in ("string", "number", "boolean") and _equal(literal_of(value), choice))
+                Truth.of(value.kind in ("string", "number", "boolean", "regex") and _equal(literal_of(value), choice))
             )
     return disjunction(answers)
+
+
+def _may_be(value: Value, wanted: Any) -> Truth:
+    """Whether a value itself is one of the wanted literals; a list that holds one is not."""
+    return Truth.UNKNOWN if value.kind == "call" else _is(value, wanted)
 
 
 def _could_be(value: Value, wanted: Any) -> Truth:

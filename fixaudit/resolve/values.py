@@ -287,6 +287,8 @@ def _merged(values: list[Value], call: Call, frame: Frame) -> Value:
 
 
 def _other(resolver: Resolver, expr: Other, kind: str, frame: Frame, depth: int) -> Value:
+    if kind == "regex":
+        return Value("regex", resolver.source(frame, expr.span), expr.span, frame.path)
     if "comprehension" in kind or "generator" in kind:
         # `[o.strip() for o in os.environ["ORIGINS"].split(",")]`
         for part in walk(expr):

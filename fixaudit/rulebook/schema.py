@@ -49,6 +49,7 @@ _OPERANDS: Mapping[str, Mapping[str, Any]] = {
     "contains": TEXT,
     "starts": TEXT,
     "ends": TEXT,
+    "may_be": _SCALARS,
     "could_be": _SCALARS,
     "env": FLAG,
     "complete": FLAG,
