@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fixaudit.configuration import FILE_NAME, TEMPLATE
-from fixaudit.errors import UsageError
+from fixaudit.errors import ConfigurationError, UsageError
 from fixaudit.rulebook.rule import Rule, Rulebook
 
 
@@ -66,12 +66,12 @@ def run_test(names: Sequence[str], mutate: bool, rules: Sequence[Path]) -> int:
     from fixaudit.rulebook.exercise import exercise, exercise_concept
     from fixaudit.rulebook.template import nearest
 
-    book = _load(rules)
+    book, broken = _load_what_loads(rules)
     chosen = [rule for rule in book.rules if not names or _chosen(rule, names)]
     concepts = [c for name, c in sorted(book.concepts.items()) if not names or name in names]
     known = {r.id for r in book.rules} | {r.pack for r in book.rules} | set(book.concepts)
     unknown = sorted(set(names) - known)
-    if unknown:
+    if unknown and not broken:
         raise UsageError("; ".join(f"no rule, pack or concept `{n}`{nearest(n, sorted(known))}" for n in unknown))
     failed = 0
     for rule in chosen:
@@ -91,7 +91,21 @@ def run_test(names: Sequence[str], mutate: bool, rules: Sequence[Path]) -> int:
         for failure in failures:
             print(f"        {failure}")
     print(f"{len(chosen)} rules and {len(concepts)} concepts tried, {failed} failed")
-    return int(bool(failed))
+    return 2 if broken else int(bool(failed))
+
+
+def _load_what_loads(rules: Sequence[Path]) -> tuple[Rulebook, bool]:
+    """Load every rule that can be loaded, and say what is wrong with the others: a mistake in one must not keep the
+    author of another from trying it."""
+    from fixaudit.rulebook.load import load_rulebook
+
+    try:
+        return _load(rules), False
+    except ConfigurationError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        for problem in error.problems:
+            print(f"  {problem}", file=sys.stderr)
+        return load_rulebook([Path.cwd() / path for path in rules], strict=False), True
 
 
 def _survivors(rule: Rule, book: Rulebook) -> Sequence[object]:

@@ -68,8 +68,10 @@ class Program:
         if self.family == "python":
             from fixaudit import python_source
 
-            found = python_source.ensure_import(self.text, package, None if export == "*" else export, local)
-            return self._refused("an import") if found is None else Code(found[0], found[1])
+            exported = None if export in ("*", "default") else export
+            return Code(
+                *python_source.ensure_import(self.text, self.module, package=package, name=exported, alias=local)
+            )
         system = javascript_style.module_system(self.module, self.path, self.package_type)
         name, edits = javascript_import_edits.ensure_import(
             self.text, self.module, package=package, export=export, local_hint=hint, system=system
@@ -82,9 +84,10 @@ class Program:
             found = self.ensure_import("os", "*")
             if isinstance(found, Refusal):
                 return found
-            key_code, text = self.style.string(key), self.style.string(default)
-            read = f"environ[{key_code}]" if required else f"environ.get({key_code}, {text})"
-            return Code(f"{found.code}.{read}", found.edits)
+            from fixaudit import python_source
+
+            form = "required" if required else "optional"
+            return Code(python_source.env_read(found.code, key, form, default, quote=self.quote), found.edits)
         if not required:  # the code around it calls methods of the value, in JavaScript too
             return Code(f"process.env.{key} ?? {self.style.string(default)}")
         return Code(javascript_style.env_read(key, "required", language=self.language, style=self.style))
@@ -94,7 +97,7 @@ class Program:
         if self.family == "python":
             from fixaudit import python_source
 
-            edits = python_source.insert_statement(self.text, anchor, where, code)
+            edits = python_source.insert_statement(self.text, self.module, anchor, where, code)
         else:
             edits = javascript_edit.insert_statement(self.text, self.module, anchor, where, self.styled(code))
         return self._refused("a statement") if edits is None else edits
@@ -102,7 +105,10 @@ class Program:
     def move(self, span: Span, after: Span) -> tuple[Edit, ...] | Refusal:
         """Move a statement behind another one of the same block."""
         if self.family == "python":
-            return self._refused("a moved statement")
+            from fixaudit import python_source
+
+            moved = python_source.move_statement(self.text, self.module, span, after, "after")
+            return self._refused("a moved statement") if moved is None else moved
         edits = javascript_edit.move_statement(self.text, self.module, span, after)
         return self._refused("a moved statement") if edits is None else edits
 
@@ -111,7 +117,7 @@ class Program:
         if self.family == "python":
             from fixaudit import python_source
 
-            edits = python_source.remove_statement(self.text, span)
+            edits = python_source.remove_statement(self.text, self.module, span)
         else:
             edits = javascript_edit.remove_statement(self.text, self.module, span)
         return self._refused("a removal") if edits is None else edits
@@ -122,7 +128,8 @@ class Program:
         if self.family == "python":
             from fixaudit import python_source
 
-            edits = python_source.add_keyword(self.text, span, name, code)
+            call = python_source.call_at(self.module, span)
+            edits = python_source.add_keyword(self.text, call, name, code) if call is not None else None
         else:
             edits = javascript_options.add_option(self.text, self.module, span, name, code, argument=position)
         return self._refused(f"the option {name}") if edits is None else edits

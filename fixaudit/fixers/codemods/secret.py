@@ -89,8 +89,8 @@ def _key(wanted: str, row: Row, place: Place) -> str | Refusal:
     key = place.fallback or wanted or row.text("KEY")
     if key in GENERIC and key == row.text("KEY") and place.holder and not (place.fallback or place.settings):
         key = f"{place.holder}_{key}"
-    if not key and row.values.get("SHAPE") == "uri":
-        key = SCHEMES.get(re.split(r"[+:]", place.value.lower(), maxsplit=1)[0], "")
+    if row.values.get("SHAPE") == "uri" and key in ("", "URL", "URI", "DSN", "CONNECTION", "CONNECTION_STRING"):
+        key = SCHEMES.get(re.split(r"[+:]", place.value.lower(), maxsplit=1)[0], key)
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
         return key
     name = row.text("NAME")

@@ -101,8 +101,12 @@ def is_browser(facts: Facts, program: Program) -> bool:
         return True
     if modules.intersection(_BROWSER_PACKAGES) or "import.meta.env" in program.text.content:
         return True
-    stacks = facts.project.view(home(facts, program.path)).stacks
-    return bool(stacks & BROWSER_STACKS) and not any(m in _SERVER_PACKAGES or m.startswith("node:") for m in modules)
+    if any(m in _SERVER_PACKAGES or m.startswith("node:") for m in modules):
+        return False
+    # A component is taken for the browser's: when it is only rendered on a server, a refusal costs nothing.
+    if "react" in modules or program.path.endswith((".jsx", ".tsx")):
+        return True
+    return bool(facts.project.view(home(facts, program.path)).stacks & BROWSER_STACKS)
 
 
 def place_of(row: Row, program: Program) -> Place | Refusal:
