@@ -106,6 +106,8 @@ _THE_ROOT = (Match(None),)  # a question about something that must exist has the
 def _forbid(check: Check, facts: Facts, vocabulary: Vocabulary) -> Evaluation:
     matches = select(check.query, facts, vocabulary)
     subjects = _subjects(check, facts, vocabulary, () if check.subject else _population(check.query, facts, vocabulary))
+    if check.subject and not subjects:
+        return Evaluation(0)
     return Evaluation(
         len(subjects),
         tuple(m for m in matches if m.truth is Truth.YES),
