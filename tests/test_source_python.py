@@ -282,6 +282,12 @@ def test_calls_in_annotations_are_seen() -> None:
     ]
 
 
+def test_comments_are_no_statements() -> None:
+    module = parse_python('# one\n"""Doc."""\nif x:\n    # two\n    y()\n    # three\n# four\n')
+    assert [s.kind for s in module.body] == ["directive", "other", "expression"]
+    assert len(module.comments) == 4
+
+
 def test_comments_and_damage() -> None:
     module = parse_python("# one\nx = f(  # two\n    1,\n)\nif y:\n    z(\n")
     assert [(c.text, c.own_line) for c in module.comments] == [("# one", True), ("# two", False)]

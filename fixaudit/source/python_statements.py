@@ -39,6 +39,8 @@ class Statements(Expressions):
             "delete_statement": self._simple,
             "block": self._block,
             "ERROR": self._block,
+            "comment": self._nothing,
+            "line_continuation": self._nothing,
         }
 
     def _body(self, nodes: Sequence[Node], scope: Scope) -> tuple[ir.Statement, ...]:
@@ -90,6 +92,9 @@ class Statements(Expressions):
 
     def _push(self, items: Sequence[tuple[Node, Guards]]) -> None:
         self._stack.extend(reversed(items))
+
+    def _nothing(self, node: Node, guards: Guards) -> None:
+        """Comments are read apart, by their kind."""
 
     def _block(self, node: Node, guards: Guards) -> None:
         self._push([(child, guards) for child in node.children()])
