@@ -19,7 +19,7 @@ from fixaudit.fixers.program import Code, Program, open_program
 from fixaudit.fixers.support import NAME, TEXT, closed, edited, fill
 from fixaudit.relations.base import Row, Value
 from fixaudit.rulebook.template import Application, Template, parse
-from fixaudit.source.ir import Span
+from fixaudit.source.ir import Module, Span
 from fixaudit.text import Edit
 
 ONE_IMPORT = closed(("package",), package=NAME, export=NAME, **{"as": NAME})
@@ -90,22 +90,24 @@ def _fallback(value: Value) -> Value | None:
 
 
 def written(
-    template: str, situation: Situation, program: Program, imports: Mapping[str, Any], **more: Any
-) -> Code | Refusal:
-    """Fill in a template of code for one file: its imports become names, `env(…)` reads in the file's language."""
+    template: str, situation: Situation, program: Program, imports: Mapping[str, Any], at: Span, **more: Any
+) -> Code:
+    """Fill in a template of code for one place: its imports become names, `env(…)` reads in the file's language."""
+    before = at[0] if runs_at_import(program.module, at) else None
     edits: list[Edit] = []
     bound: dict[str, str] = {}
     for name, wanted in imports.items():
         package, export = str(fill(wanted["package"], situation)), wanted.get("export", "default")
-        code = program.ensure_import(package, export, wanted.get("as", name))
-        if isinstance(code, Refusal):
-            return code
+        code = program.ensure_import(package, export, wanted.get("as"), hint=name, before=before)
         edits += code.edits
         bound[name] = code.code
-    refusals: list[Refusal] = []
-    functions = _functions(program, edits, refusals, alone=_is_one_call(template))
-    filled = str(fill(template, situation, functions, **bound, **more))
-    return refusals[0] if refusals else Code(filled, tuple(edits))
+    functions = _functions(program, edits, before, alone=_is_one_call(template))
+    return Code(str(fill(template, situation, functions, **bound, **more)), tuple(edits))
+
+
+def runs_at_import(module: Module, span: Span) -> bool:
+    """Say whether a place is evaluated while its file is loaded: it is outside of every function's body."""
+    return not any(f.body_span[0] <= span[0] and span[1] <= f.body_span[1] for f in module.functions)
 
 
 def _is_one_call(template: str) -> bool:
@@ -114,13 +116,10 @@ def _is_one_call(template: str) -> bool:
 
 
 def _functions(
-    program: Program, edits: list[Edit], refusals: list[Refusal], *, alone: bool
+    program: Program, edits: list[Edit], before: int | None, *, alone: bool
 ) -> dict[str, Callable[..., str]]:
     def read(key: str, required: bool, default: str) -> str:
-        code = program.env_read(key, required=required, default=default)
-        if isinstance(code, Refusal):
-            refusals.append(code)
-            return ""
+        code = program.env_read(key, required=required, default=default, before=before)
         edits.extend(code.edits)
         loose = " " in code.code and program.family == "javascript"
         return f"({code.code})" if loose and not alone else code.code
@@ -139,9 +138,7 @@ def _replace(arguments: Mapping[str, Any], situation: Situation) -> Planned:
     if not is_value(program.text.content, program.language, place.span) and not arguments.get("whole"):
         return _constant(program, place.span)
     template = str(arguments["with"])
-    code = written(template, situation, program, arguments.get("imports", {}), original=place.text)
-    if isinstance(code, Refusal):
-        return code
+    code = written(template, situation, program, arguments.get("imports", {}), place.span, original=place.text)
     if _loses_comment(place, code.code):
         return Refusal(f"{_where(place)}: a comment would be lost", code="shape")
     keeps_original = place.text in code.code
@@ -184,9 +181,7 @@ def _add_argument(arguments: Mapping[str, Any], situation: Situation) -> Planned
     template = arguments["value"]
     if not isinstance(template, str):
         template = _constant_code(template, program.family)
-    code = written(template, situation, program, arguments.get("imports", {}))
-    if isinstance(code, Refusal):
-        return code
+    code = written(template, situation, program, arguments.get("imports", {}), place.span)
     if arguments.get("replace"):
         held = spot(situation, f"option.{name}")
         if isinstance(held, Spot):
@@ -216,7 +211,7 @@ def _ensure_import(arguments: Mapping[str, Any], situation: Situation) -> Planne
         return program
     package = str(fill(arguments["package"], situation))
     code = program.ensure_import(package, arguments.get("export", "default"), arguments.get("as"))
-    return code if isinstance(code, Refusal) else edited(path, code.edits)
+    return edited(path, code.edits)
 
 
 _CAPTURE = {"type": "string", "pattern": r"^([A-Z][A-Z0-9_]*|(option|argument)(\.[^.]+)*)$"}

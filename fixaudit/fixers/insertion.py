@@ -73,9 +73,7 @@ def _insert(arguments: Mapping[str, Any], situation: Situation) -> Planned:
     columns = {name: row.text(name) for name in row.values} if row else {}
     template = "\n".join(arguments["code"]) if isinstance(arguments["code"], list) else arguments["code"]
     # What the anchor's row says counts there: the app may have another name than where the finding is.
-    code = written(template, situation, program, arguments.get("imports", {}), **columns, anchor=columns)
-    if isinstance(code, Refusal):
-        return code
+    code = written(template, situation, program, arguments.get("imports", {}), place.span, **columns, anchor=columns)
     body = code.code.strip("\n")
     if _stands_there(program.text.content, place.span, program.styled(body)):
         return edited(program.path, ())

@@ -17,6 +17,7 @@ from functools import cached_property
 from fixaudit.facts import Facts
 from fixaudit.fixers.base import Refusal
 from fixaudit.fixers.expressions import quoted_like
+from fixaudit.projects import owner
 from fixaudit.source import javascript_edit, javascript_import_edits, javascript_options, javascript_style
 from fixaudit.source.ir import Module, Span
 from fixaudit.source.javascript_style import Style
@@ -33,13 +34,18 @@ class Code:
 
 @dataclass(frozen=True)
 class Program:
-    """A file that a front end reads. `package_type` is the nearest manifest's `type` (JavaScript)."""
+    """A file that a front end reads.
+
+    `package_type` is the nearest manifest's `type` (JavaScript), `first_party` the project's own top-level modules
+    (Python).
+    """
 
     path: str
     text: Text
     module: Module
     language: str
     package_type: str | None = None
+    first_party: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -52,40 +58,52 @@ class Program:
 
     @cached_property
     def style(self) -> Style:
-        if self.family == "javascript":
-            return javascript_style.style(self.text, self.module)
-        single = len(re.findall(r"(?<!['\w])'[^'\"\n]*'(?!')", self.text.content))
-        double = len(re.findall(r"(?<![\"\w])\"[^\"'\n]*\"(?!\")", self.text.content))
-        return Style(quote="'" if single > double else '"', semicolons=False, indent="    ", newline=self.text.newline)
+        """How a JavaScript file is written."""
+        return javascript_style.style(self.text, self.module)
 
-    @property
+    @cached_property
     def quote(self) -> str:
-        return self.style.quote
+        if self.family == "javascript":
+            return self.style.quote
+        from fixaudit import python_source
 
-    def ensure_import(self, package: str, export: str, local: str | None = None) -> Code | Refusal:
-        """Bring an export into scope; `code` is how to refer to it. `export`: "default", "*" or a name."""
-        hint = local or (package if export in ("default", "*") else export)
+        return python_source.style(self.text, self.module).quote
+
+    def ensure_import(
+        self, package: str, export: str, local: str | None = None, *, hint: str = "", before: int | None = None
+    ) -> Code:
+        """Bring an export into scope; `code` is how to refer to it. `export`: "default", "*" or a name.
+
+        `local` is the name that it must have, `hint` one that would do. `before` is where it is used, when that runs
+        while the file is loaded: in Python an import further down does not serve it.
+        """
         if self.family == "python":
             from fixaudit import python_source
 
             exported = None if export in ("*", "default") else export
-            return Code(
-                *python_source.ensure_import(self.text, self.module, package=package, name=exported, alias=local)
+            name, edits = python_source.ensure_import(
+                self.text,
+                self.module,
+                package=package,
+                name=exported,
+                alias=local,
+                before=before,
+                first_party=self.first_party,
             )
+            return Code(name, edits)
+        hint = local or (hint or package if export in ("default", "*") else export)
         system = javascript_style.module_system(self.module, self.path, self.package_type)
         name, edits = javascript_import_edits.ensure_import(
             self.text, self.module, package=package, export=export, local_hint=hint, system=system
         )
         return Code(name, edits)
 
-    def env_read(self, key: str, *, required: bool = True, default: str = "") -> Code | Refusal:
-        """Write the read of a variable; without `required` a missing one is `default`."""
+    def env_read(self, key: str, *, required: bool = True, default: str = "", before: int | None = None) -> Code:
+        """Write the read of a variable; without `required` a missing one is `default`. `before` as in an import."""
         if self.family == "python":
-            found = self.ensure_import("os", "*")
-            if isinstance(found, Refusal):
-                return found
             from fixaudit import python_source
 
+            found = self.ensure_import("os", "*", before=before)
             form = "required" if required else "optional"
             return Code(python_source.env_read(found.code, key, form, default, quote=self.quote), found.edits)
         if not required:  # the code around it calls methods of the value, in JavaScript too
@@ -129,7 +147,12 @@ class Program:
             from fixaudit import python_source
 
             call = python_source.call_at(self.module, span)
-            edits = python_source.add_keyword(self.text, call, name, code) if call is not None else None
+            if call is None or any(self.text.content.startswith("**", a.span[0]) for a in call.arguments):
+                return self._refused(f"the argument {name}")  # `**options` may bring it already
+            held = next((a for a in call.arguments if a.keyword == name), None)
+            if held is not None and self.text.content[slice(*held.value.span)] == code:
+                return ()
+            edits = python_source.add_keyword(self.text, call, name, code)
         else:
             edits = javascript_options.add_option(self.text, self.module, span, name, code, argument=position)
         return self._refused(f"the option {name}") if edits is None else edits
@@ -167,7 +190,20 @@ def open_program(facts: Facts, path: str) -> Program | Refusal:
     if module.damage:
         line = text.lines.position(module.damage[0][0])[0]
         return Refusal(f"{path}:{line} does not parse, so it is not edited", code="shape")
+    if file.kind.language == "python":
+        return Program(path, text, module, "python", None, _first_party(facts, path))
     return Program(path, text, module, file.kind.language, _package_type(facts, path))
+
+
+def _first_party(facts: Facts, path: str) -> tuple[str, ...]:
+    """Return the names that the root of a file gives to its own top-level modules and packages, `src` seen through."""
+    root = owner(facts.project.roots, path)
+    found: set[str] = set()
+    for other in facts.project.paths:
+        relative = root.relative(other) if not root.path or other.startswith(f"{root.path}/") else ""
+        if relative.endswith(".py"):
+            found.add(relative.removeprefix("src/").partition("/")[0].removesuffix(".py"))
+    return tuple(sorted(found))
 
 
 def _package_type(facts: Facts, path: str) -> str | None:

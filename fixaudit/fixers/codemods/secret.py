@@ -142,10 +142,7 @@ def _line(situation: Situation, row: Row) -> str:
 
 
 def _moved(move: _Move, situation: Situation) -> Planned:
-    code = _code_edits(move)
-    if isinstance(code, Refusal):
-        return code
-    change = edited(move.program.path, code)
+    change = edited(move.program.path, _code_edits(move))
     example = declare(situation, move.root.join(".env.example"), move.key, "")
     value = _value_to_env(move, situation)
     follow_ups = ChangeSet(follow_ups=_follow_ups(move, situation))
@@ -169,7 +166,7 @@ def _value_to_env(move: _Move, situation: Situation) -> ChangeSet | Refusal:
     return edited(path, dotenv.set_key(text, move.key, move.place.value, replace=True))
 
 
-def _code_edits(move: _Move) -> tuple[Edit, ...] | Refusal:
+def _code_edits(move: _Move) -> tuple[Edit, ...]:
     program, place = move.program, move.place
     content = program.text.content
     if place.fallback:
@@ -180,9 +177,7 @@ def _code_edits(move: _Move) -> tuple[Edit, ...] | Refusal:
         return (_edit(content, place.whole, program.quote * 2),)
     # In JavaScript a missing variable stops nothing at import; in Python `os.environ[...]` would stop the program.
     required = program.family == "javascript" or not place.at_import or _loads_before(move)
-    read = program.env_read(move.key, required=required)
-    if isinstance(read, Refusal):
-        return read
+    read = program.env_read(move.key, required=required, before=place.whole[0] if place.at_import else None)
     code = read.code
     if place.is_bytes:
         code += ".encode()"

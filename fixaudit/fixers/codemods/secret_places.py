@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from fixaudit.facts import Facts
 from fixaudit.fixers.base import Refusal
+from fixaudit.fixers.code import runs_at_import
 from fixaudit.fixers.environment import home
 from fixaudit.fixers.expressions import chain, is_value
 from fixaudit.fixers.program import Program
@@ -130,7 +131,7 @@ def place_of(row: Row, program: Program) -> Place | Refusal:
     return Place(
         whole,
         str(literal.value),
-        _at_import(program.module, whole),
+        runs_at_import(program.module, whole),
         is_bytes,
         _is_setting(program, row, whole),
         fallback,
@@ -221,12 +222,6 @@ def _droppable(content: str, language: str, whole: Span) -> Span | None:
         return None
     start = span_of(left)[1]
     return (start, whole[1]) if content[start : whole[0]].strip() in ("||", "??", "=") else None
-
-
-def _at_import(module: Module, span: Span) -> bool:
-    """Say whether a place is evaluated when the file is loaded: outside of every function's body."""
-    inside = (f.body_span[0] <= span[0] and span[1] <= f.body_span[1] for f in module.functions)
-    return not any(inside)
 
 
 def _is_setting(program: Program, row: Row, whole: Span) -> bool:
