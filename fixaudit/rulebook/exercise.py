@@ -285,6 +285,8 @@ def _delegated(example: Example, rule: Rule, now: Audit, overlay: Overlay, reach
             yield f"accepts[{index}] is refused: {broken.sentence}"
         elif not targets_gone(now, after, issue.findings):
             yield f"accepts[{index}] leaves the finding: {_at(issue.first, now)}"
+        elif sentence := next(_removes_exactly(issue, now, after), None):
+            yield f"accepts[{index}]: {sentence}"
         elif (where := parses_worse(now, after, change)) is not None:
             yield f"accepts[{index}] does not parse: {where}"
     for index, rejected in enumerate(example.rejects):

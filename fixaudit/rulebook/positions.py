@@ -133,6 +133,7 @@ class _Wrong(Exception):
 
 
 _TAG = "tag:yaml.org,2002:"
+_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "map", "seq")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\.[0-9]+")
 _MAX_DEPTH = 60
@@ -145,7 +146,7 @@ def _value(node: Any, path: Path, seen: set[int]) -> Any:
     seen.add(id(node))
     if len(path) > _MAX_DEPTH:
         raise _Wrong(node, path, "nested too deeply")
-    if not node.tag.startswith(_TAG):
+    if node.tag.removeprefix(_TAG) not in _TAGS:
         raise _Wrong(node, path, f"the tag {node.tag} is not part of the rule language")
     if node.id == "mapping":
         mapping: dict[str, Any] = {}
