@@ -14,7 +14,7 @@ from fixaudit.rulebook.load import compile_files, pack_files, shipped_directory
 from fixaudit.rulebook.positions import Document, read
 from fixaudit.rulebook.reference import DOCS_FILE, refreshed
 from fixaudit.rulebook.rule import PACKS
-from fixaudit.rulebook.schema import SCHEMA_FILE, schema_for, shipped_text, tests_of_type
+from fixaudit.rulebook.schema import SCHEMA_FILE, schema_for, shipped_text, column_tests
 from fixaudit.snapshot import MemorySnapshot
 from tests.rulebook_kit import vocabulary
 
@@ -71,7 +71,7 @@ def test_every_object_of_the_schema_is_closed() -> None:
 
 
 def test_the_grammar_knows_every_test_of_the_evaluator() -> None:
-    known = {test for tests in tests_of_type().values() for test in tests}
+    known = {test for tests in column_tests().values() for test in tests}
     assert known == set(COLUMN_TESTS)
     assert set(schema_for("rule")["$defs"]["value_test"]["oneOf"][2]["properties"]) == set(VALUE_TESTS)
 

@@ -15,7 +15,7 @@ from typing import Any
 from fixaudit import fixers
 from fixaudit.relations import registry
 from fixaudit.relations.base import VALUE_KINDS, VALUE_TESTS
-from fixaudit.rulebook.schema import SCHEMA_FILE, shipped_text, tests_of_type
+from fixaudit.rulebook.schema import SCHEMA_FILE, shipped_text, column_tests
 from fixaudit.rulebook.template import FILTER_DOCS
 
 DOCS_FILE = Path(__file__).parent.parent.parent / "docs" / "rules.md"
@@ -95,7 +95,7 @@ def _filters() -> Iterator[str]:
 def _tests() -> Iterator[str]:
     yield "| column type | tests |"
     yield "|---|---|"
-    for kind, tests in tests_of_type().items():
+    for kind, tests in column_tests().items():
         yield f"| {kind} | {', '.join(f'`{test}`' for test in tests)} |"
     yield f"| a value (option or argument) | {', '.join(f'`{test}`' for test in VALUE_TESTS)} |"
     yield ""

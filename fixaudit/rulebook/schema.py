@@ -64,7 +64,7 @@ _TESTS_OF_TYPE: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def tests_of_type() -> Mapping[str, tuple[str, ...]]:
+def column_tests() -> Mapping[str, tuple[str, ...]]:
     """Return which tests each type of column knows, for the documentation."""
     return _TESTS_OF_TYPE
 
