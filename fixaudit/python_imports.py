@@ -71,7 +71,7 @@ def ensure_import(
     member_key = (*_member_key(name or ""), local)
     run = _run(text, module, lines)
     if not run:
-        return expression, (_alone(text, module, code, before),)
+        return expression, (_alone(text, module, code),)
     return expression, (_place(text, module, run, new, member_key, code, manner.newline, first_party),)
 
 
@@ -180,6 +180,33 @@ def _groups(text: Text, run: Sequence[Line]) -> list[list[Line]]:
     return groups
 
 
+def _sections(
+    text: Text, groups: Sequence[list[Line]], first_party: Collection[str]
+) -> tuple[list[list[Line]], list[int]]:
+    """Join groups of one section, which a comment in it cuts, and return the section of each."""
+    joined: list[list[Line]] = []
+    ranks: list[int] = []
+    for group in groups:
+        rank = max(_section(line, first_party) for line in group)
+        if (ranks and rank == ranks[-1] != THIRD_PARTY) or (
+            ranks
+            and rank == ranks[-1]
+            and "#" in text.content[joined[-1][-1].last : group[0].first]
+            and (any(_sorted([*joined[-1], *group], order) for order in _ORDERS))
+        ):
+            joined[-1] = joined[-1] + group
+        else:
+            # A second section of packages that are not the standard library is the project's own.
+            joined.append(group)
+            ranks.append(FIRST_PARTY if rank == THIRD_PARTY and THIRD_PARTY in ranks else rank)
+    return joined, ranks
+
+
+def _sorted(group: Sequence[Line], order: Callable[[Line], tuple[Any, ...]]) -> bool:
+    keys = [order(line) for line in group]
+    return keys == sorted(keys)
+
+
 def _place(
     text: Text,
     module: ir.Module,
@@ -190,12 +217,7 @@ def _place(
     newline: str,
     first_party: Collection[str],
 ) -> Edit:
-    groups = _groups(text, run)
-    ranks: list[int] = []
-    for group in groups:
-        rank = max(_section(line, first_party) for line in group)
-        # A second section of packages that are not the standard library is the project's own.
-        ranks.append(FIRST_PARTY if rank == THIRD_PARTY and THIRD_PARTY in ranks else rank)
+    groups, ranks = _sections(text, _groups(text, run), first_party)
     wanted = _section(new, first_party)
     root = new.module.partition(".")[0]
     home = next((g for g in groups if any(x.module.partition(".")[0] == root for x in g)), None)
@@ -252,7 +274,7 @@ def _above_comments(text: Text, module: ir.Module, offset: int) -> int:
     return offset
 
 
-def _alone(text: Text, module: ir.Module, code: str, before: int | None) -> Edit:
+def _alone(text: Text, module: ir.Module, code: str) -> Edit:
     """Write the first import of a file: behind the header and the docstring, with black's blank lines around."""
     content, lines, newline = text.content, text.lines, text.newline
     position = _header_end(text, module)
@@ -260,16 +282,16 @@ def _alone(text: Text, module: ir.Module, code: str, before: int | None) -> Edit
         position = lines.next_line(module.body[0].span[1])
     elif module.body:
         position = min(position, lines.line_start(module.body[0].span[0]))
-    for line in _lines(text, module):  # `__future__` and what else stands above a use
-        if before is None or line.span[1] <= before:
-            position = max(position, line.last)
     end = position
     while end < len(content) and content[end] in " \t\r\n":
         end += 1
     following = next((s for s in module.body if s.span[0] >= position), None)
     if end < len(content):
         end = lines.line_start(end)
-    blank = 2 if following is not None and following.kind in ("function", "class") else 1
+    blank = 1
+    if following is not None and following.kind in ("function", "class"):
+        # Comments that touch a definition stand with it; others get one blank line like any code.
+        blank = 2 if _above_comments(text, module, lines.line_start(following.span[0])) <= end else 1
     lead = newline if position > 0 else ""
     if position and content[position - 1] not in "\r\n":
         lead = newline * 2
@@ -309,7 +331,9 @@ def _merge(
 ) -> tuple[Edit, ...] | None:
     """Add a member to an import of the same module; None when it needs a line of its own."""
     same = [line for line in lines if not line.plain and line.module == package]
-    plain = [line for line in same if all(found.local == found.export for found in line.names)]
+    plain = [
+        line for line in same if all(text.content[slice(*found.span)] == found.export for found in line.names)
+    ]  # `a as a` is an alias too
     combined = [line for line in same if len(line.names) > 1 and line not in plain]
     # isort gives `from x import a as b` its own line; several imports of one name each are force_single_line.
     if member != name:

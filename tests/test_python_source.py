@@ -126,6 +126,24 @@ IMPORTS = [
         "from m import (\n    a,  # x\n    b,\n)\n",
     ),
     (
+        "aliases have lines of their own",
+        "from m import c as c\n",
+        "m", "b", "b",
+        "from m import b\nfrom m import c as c\n",
+    ),
+    (
+        "a comment inside a section",
+        "import abc\n\n# typing\nfrom typing import Any\n",
+        "zoneinfo", "ZoneInfo", "ZoneInfo",
+        "import abc\n\n# typing\nfrom typing import Any\nfrom zoneinfo import ZoneInfo\n",
+    ),
+    (
+        "two sections that are not the standard library's",
+        "import django\n\nimport mine\n",
+        "zzz", None, "zzz",
+        "import django\nimport zzz\n\nimport mine\n",
+    ),
+    (
         "too long to merge",
         "from some.package.of.mine import first_member_of_it, second_member_of_it, third_one_x\n",
         "some.package.of.mine", "fourth", "fourth",
