@@ -228,10 +228,13 @@ def _verdict(
         if rule.when and not any(m.truth is Truth.YES for m in select(rule.when, facts, vocabulary)):
             return blank
         judged: list[tuple[Variant, Check, Evaluation]] = []
+        rest: dict[int, Evaluation] = {}
         for variant in rule.variants_for(facts.stacks):
             check = variant.check or rule.check
-            if check is not None and not any(check is known for _, known, _ in judged):
-                judged.append((variant, check, evaluate(check, facts, vocabulary)))
+            if check is not None:
+                asked = rest[id(check)] if id(check) in rest else evaluate(check, facts, vocabulary)
+                mine, rest[id(check)] = _split(asked, variant, facts)
+                judged.append((variant, check, mine))
         findings = [_finding(rule, root, v, c, m, facts, "high") for v, c, e in judged for m in _units(c, e.violations)]
         undecided = [_finding(rule, root, v, c, m, facts, "low") for v, c, e in judged for m in e.opaque]
     except Exception as error:  # the one place: a rule's crash is ERROR for that rule alone
@@ -254,6 +257,20 @@ def _verdict(
         tuple(sorted(undecided, key=lambda f: f.order)),
         paths=frozenset().union(*(e.paths for _, _, e in judged)),
     )
+
+
+def _split(evaluation: Evaluation, variant: Variant, facts: Facts) -> tuple[Evaluation, Evaluation]:
+    """Return what of a shared check is this variant's, by the language of the file, and what is left for the next."""
+
+    def part(matches: Sequence[Match], wanted: bool) -> tuple[Match, ...]:
+        return tuple(m for m in matches if _speaks(variant, m, facts) is wanted)
+
+    mine = replace(evaluation, violations=part(evaluation.violations, True), opaque=part(evaluation.opaque, True))
+    return mine, replace(mine, violations=part(evaluation.violations, False), opaque=part(evaluation.opaque, False))
+
+
+def _speaks(variant: Variant, match: Match, facts: Facts) -> bool:
+    return not variant.languages or match.path is None or language_of(facts, match.path) in variant.languages
 
 
 def language_of(facts: Facts, path: str | None) -> str:

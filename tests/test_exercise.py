@@ -248,3 +248,38 @@ def test_the_page_of_a_rule() -> None:
     assert "- Never: no-noise: no suppression is added" in explain(rule, book)
     rule, book = rule_of(MINIMAL)
     assert "```diff\n--- /dev/null\n+++ LICENSE\n@@ -0,0 +1 @@\n+MIT\n```" in explain(rule, book)
+
+
+LANGUAGES = """
+id: ABC-001
+title: Nobody says eval
+priority: P3
+fix_type: STATIC
+docs: {what: w, why: y}
+check:
+  forbid:
+    any:
+      - {ast: {language: javascript, rule: {pattern: eval($A)}}}
+      - {ast: {language: python, rule: {pattern: eval($A)}}}
+  message: It says {{ TEXT }}
+fix: {title: t, safety: safe}
+variants:
+  script:
+    languages: [javascript, typescript]
+    steps: [{replace: {capture: TEXT, with: 'JSON.parse({{ A }})', whole: true}}]
+  python:
+    languages: [python]
+    steps: [{replace: {capture: TEXT, with: 'load({{ A }})', whole: true}}]
+examples:
+  - name: two languages
+    bad: {a.js: "eval(x);\\n", b.ts: "eval(y);\\n", c.py: "eval(z)\\n"}
+    fixed: {a.js: "JSON.parse(x);\\n", b.ts: "JSON.parse(y);\\n", c.py: "load(z)\\n"}
+  - name: none
+    good: {a.js: "x();\\n", b.py: "x()\\n"}
+"""
+
+
+def test_variants_share_a_check_by_language() -> None:
+    assert sentences(LANGUAGES) == []
+    rule, book = rule_of(LANGUAGES)
+    assert survivors(rule, book) == ("variants.python.languages",)
