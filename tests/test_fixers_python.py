@@ -72,21 +72,29 @@ def test_remove() -> None:
     assert changed({"remove": {"capture": "ROW"}}, "a()\nb()\nc()\n", "b()") == "a()\nc()\n"
 
 
+SETTINGS = "from pydantic_settings import BaseSettings\n\n\nclass S(BaseSettings):\n"
+
+
 @pytest.mark.parametrize(
     ("before", "expected", "key"),
     [
         (f'import stripe\n\nstripe_token = "{TOKEN}"\n',
-         'import os\n\nimport stripe\n\nstripe_token = os.environ.get("STRIPE_TOKEN", "")\n', "STRIPE_TOKEN"),
+         'import os\n\nimport stripe\n\nstripe_token = os.environ.get("STRIPE_TOKEN")\n', "STRIPE_TOKEN"),
         (f"def connect():\n    api_key = '{TOKEN}'\n    return api_key\n",
          "import os\n\n\ndef connect():\n    api_key = os.environ['API_KEY']\n    return api_key\n", "API_KEY"),
         (f'import os\n\nSECRET_KEY = os.environ.get("SECRET_KEY", "{TOKEN}")\n',
-         'import os\n\nSECRET_KEY = os.environ.get("SECRET_KEY", "")\n', "SECRET_KEY"),
+         'import os\n\nSECRET_KEY = os.environ.get("SECRET_KEY")\n', "SECRET_KEY"),
         (f'import os\n\ndb = connect(password="{PASSWORD}")  # пароль\n',
-         'import os\n\ndb = connect(password=os.environ.get("DB_PASSWORD", ""))  # пароль\n', "DB_PASSWORD"),
+         'import os\n\ndb = connect(password=os.environ.get("DB_PASSWORD"))  # пароль\n', "DB_PASSWORD"),
         (f'from dotenv import load_dotenv\n\nload_dotenv()\nTOKEN = "{TOKEN}"\n',
          'import os\n\nfrom dotenv import load_dotenv\n\nload_dotenv()\nTOKEN = os.environ["TOKEN"]\n', "TOKEN"),
-        (f'from pydantic_settings import BaseSettings\n\n\nclass S(BaseSettings):\n    api_key: str = "{TOKEN}"\n',
-         'from pydantic_settings import BaseSettings\n\n\nclass S(BaseSettings):\n    api_key: str = ""\n', "API_KEY"),
+        (f'{SETTINGS}    api_key: str = "{TOKEN}"\n', f"{SETTINGS}    api_key: str = None\n", "API_KEY"),
+        (f'import os\n\nkey = os.environ.get("API_KEY") or "{TOKEN}"\n',
+         'import os\n\nkey = os.environ.get("API_KEY")\n', "API_KEY"),
+        (f'from decouple import config\n\nkey = config("API_KEY", default="{TOKEN}")\n',
+         'from decouple import config\n\nkey = config("API_KEY")\n', "API_KEY"),
+        (f'SIGNING_SECRET = b"{TOKEN}"\n',
+         'import os\n\nSIGNING_SECRET = os.environ["SIGNING_SECRET"].encode()\n', "SIGNING_SECRET"),
     ],
 )  # fmt: skip
 def test_externalize_secret(before: str, expected: str, key: str) -> None:

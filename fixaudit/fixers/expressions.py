@@ -94,6 +94,19 @@ def fitted(code: str, content: str, language: str, span: Span) -> str:
     return code if is_tight(code, language) else f"({code})"
 
 
+def is_roomy(content: str, language: str, span: Span) -> bool:
+    """Say whether a place takes any value as it is: it is stored or passed on, and nothing is done with it at once."""
+    nodes = chain(content, language, span)
+    parent = str(nodes[-2].kind()) if len(nodes) > 1 else ""
+    return parent in (_ROOMY_PY if language == "python" else _ROOMY_JS)
+
+
+def span_around(content: str, language: str, span: Span) -> Span:
+    """Return the span of the expression that a place is a direct part of."""
+    nodes = chain(content, language, span)
+    return span_of(nodes[-2]) if len(nodes) > 1 else span
+
+
 def is_tight(code: str, language: str) -> bool:
     """Say whether an expression can stand inside any other one as it is."""
     body = f"({code})"

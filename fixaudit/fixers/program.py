@@ -98,15 +98,17 @@ class Program:
         )
         return Code(name, edits)
 
-    def env_read(self, key: str, *, required: bool = True, default: str = "", before: int | None = None) -> Code:
+    def env_read(self, key: str, *, required: bool = True, default: str | None = "", before: int | None = None) -> Code:
         """Write the read of a variable; without `required` a missing one is `default`. `before` as in an import."""
         if self.family == "python":
             from fixaudit import python_source
 
             found = self.ensure_import("os", "*", before=before)
+            if not required and default is None:
+                return Code(f"{found.code}.environ.get({python_source.quoted(key, self.quote)})", found.edits)
             form = "required" if required else "optional"
             return Code(python_source.env_read(found.code, key, form, default, quote=self.quote), found.edits)
-        if not required:  # the code around it calls methods of the value, in JavaScript too
+        if not required and default is not None:  # the code around it calls methods of the value, in JavaScript too
             return Code(f"process.env.{key} ?? {self.style.string(default)}")
         return Code(javascript_style.env_read(key, "required", language=self.language, style=self.style))
 

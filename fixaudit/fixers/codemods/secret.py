@@ -16,7 +16,7 @@ from typing import Any
 from fixaudit.fixers.base import Candidate, Deferred, Planned, Refusal, Situation
 from fixaudit.fixers.codemods.secret_places import Place, place_of, refusal_of_place
 from fixaudit.fixers.environment import Loader, declared_readers, home, knows_process, loader, start_advice
-from fixaudit.fixers.expressions import fitted
+from fixaudit.fixers.expressions import fitted, is_roomy, span_around
 from fixaudit.fixers.files import declare
 from fixaudit.fixers.program import Program, open_program
 from fixaudit.fixers.support import editable, edited, fill
@@ -167,21 +167,40 @@ def _value_to_env(move: _Move, situation: Situation) -> ChangeSet | Refusal:
 
 
 def _code_edits(move: _Move) -> tuple[Edit, ...]:
+    """Put the read in the literal's place.
+
+    A missing variable must never turn into an empty credential: an empty signing key signs, an empty token equals an
+    empty header. So there is no `?? ""`: the read is undefined or None, or raises where `.env` is sure to be loaded,
+    or where the value is needed at once and None would fail with less to say.
+    """
     program, place = move.program, move.place
     content = program.text.content
     if place.fallback:
-        if place.dropped is not None and not program.typed:
-            return (_edit(content, place.dropped, ""),)
-        return (_edit(content, place.whole, program.quote * 2),)
+        return (_without_fallback(program, place),)
     if place.settings:
-        return (_edit(content, place.whole, program.quote * 2),)
-    # In JavaScript a missing variable stops nothing at import; in Python `os.environ[...]` would stop the program.
-    required = program.family == "javascript" or not place.at_import or _loads_before(move)
-    read = program.env_read(move.key, required=required, before=place.whole[0] if place.at_import else None)
-    code = read.code
-    if place.is_bytes:
-        code += ".encode()"
+        return (_edit(content, place.whole, "None"),)
+    before = place.whole[0] if place.at_import else None
+    at_once = place.is_bytes or not is_roomy(content, program.language, place.whole)
+    late = program.family == "python" and place.at_import and not _loads_before(move) and not at_once
+    read = program.env_read(move.key, required=not late, default=None, before=before)
+    code = f"{read.code}.encode()" if place.is_bytes else read.code
     return (*read.edits, _edit(content, place.whole, fitted(code, content, program.language, place.whole)))
+
+
+def _without_fallback(program: Program, place: Place) -> Edit:
+    """Take the literal away from beside its variable; TypeScript is told that the variable is there."""
+    content = program.text.content
+    if place.dropped is None:
+        nothing = "None" if program.family == "python" else "undefined"
+        return _edit(content, place.whole, program.quote * 2 if program.typed else nothing)
+    operator = content[place.dropped[0] : place.whole[0]].strip()
+    if not program.typed:
+        return _edit(content, place.dropped, "")
+    if operator not in ("||", "??"):  # a pattern's default or an argument: only a text fits its type
+        return _edit(content, place.whole, program.quote * 2)
+    outer = span_around(content, program.language, place.whole)
+    code = f"{content[outer[0] : place.dropped[0]]} as string"
+    return _edit(content, outer, fitted(code, content, program.language, outer))
 
 
 def _edit(content: str, span: tuple[int, int], replacement: str) -> Edit:

@@ -212,16 +212,27 @@ def _beside(row: Row, content: str, language: str, whole: Span) -> str | None:
 
 
 def _droppable(content: str, language: str, whole: Span) -> Span | None:
-    """Return ` || "literal"` or ` = "literal"`, when nothing but the operator and white space would go with it."""
+    """Return the text that goes with the literal: ` || "…"`, ` = "…"` of a pattern, `, "…"` of an argument.
+
+    None when anything but an operator, a comma and white space would go, too.
+    """
     nodes = chain(content, language, whole)
-    parent = nodes[-2] if len(nodes) > 1 else None
-    if parent is None or parent.kind() not in ("binary_expression", "object_assignment_pattern"):
+    if len(nodes) < 3:
         return None
-    left = parent.field("left") or next(iter(parent.children()), None)
-    if left is None or span_of(parent)[1] != whole[1]:
+    node, parent = nodes[-1], nodes[-2]
+    if parent.kind() == "keyword_argument":
+        node, parent = parent, nodes[-3]
+    if parent.kind() in ("argument_list", "arguments"):
+        before = [span_of(child)[1] for child in parent.named_children() if span_of(child)[1] <= span_of(node)[0]]
+        start = max(before, default=None)
+    elif parent.kind() in ("binary_expression", "boolean_operator", "object_assignment_pattern"):
+        left = parent.field("left") or next(iter(parent.children()), None)
+        start = span_of(left)[1] if left is not None and span_of(parent)[1] == whole[1] else None
+    else:
         return None
-    start = span_of(left)[1]
-    return (start, whole[1]) if content[start : whole[0]].strip() in ("||", "??", "=") else None
+    end = span_of(node)[1]
+    operators = ("||", "??", "=", "or", ",")
+    return (start, end) if start is not None and content[start : span_of(node)[0]].strip() in operators else None
 
 
 def _is_setting(program: Program, row: Row, whole: Span) -> bool:
