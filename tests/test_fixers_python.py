@@ -89,6 +89,8 @@ SETTINGS = "from pydantic_settings import BaseSettings\n\n\nclass S(BaseSettings
         (f'from dotenv import load_dotenv\n\nload_dotenv()\nTOKEN = "{TOKEN}"\n',
          'import os\n\nfrom dotenv import load_dotenv\n\nload_dotenv()\nTOKEN = os.environ["TOKEN"]\n', "TOKEN"),
         (f'{SETTINGS}    api_key: str = "{TOKEN}"\n', f"{SETTINGS}    api_key: str = None\n", "API_KEY"),
+        (f'import os\n\nmail = dict(password="{PASSWORD}")\n',
+         'import os\n\nmail = dict(password=os.environ.get("MAIL_PASSWORD"))\n', "MAIL_PASSWORD"),
         (f'import os\n\nkey = os.environ.get("API_KEY") or "{TOKEN}"\n',
          'import os\n\nkey = os.environ.get("API_KEY")\n', "API_KEY"),
         (f'from decouple import config\n\nkey = config("API_KEY", default="{TOKEN}")\n',

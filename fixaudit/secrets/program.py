@@ -69,7 +69,7 @@ _READERS = ("get", "getenv", "config", "env", "str", "setdefault")
 
 def places(module: ir.Module, content: str) -> Iterator[Place]:
     """Yield every string literal and template of a program, outer templates before their pieces."""
-    reader = _Reader(content)
+    reader = _Reader(content, module.language)
     for statement in module.body:
         yield from reader.statement(statement)
     for function in module.functions:
@@ -95,6 +95,7 @@ def _bound(target: ir.Target, statement: Span | None, fixed: bool = False) -> _B
 @dataclass(frozen=True, slots=True)
 class _Reader:
     content: str
+    language: str
 
     def statement(self, statement: ir.Statement) -> Iterator[Place]:
         if statement.kind == "directive":  # a docstring: text, not a value
@@ -168,7 +169,8 @@ class _Reader:
         return _Binding(name, name_span, at.statement, at.target, at.annotation, span, key, at.fixed, at.basic)
 
     def _is_attribute(self, entry: ir.Entry) -> bool:
-        return self.content[entry.key_span[1] : entry.value.span[0]].strip() == "="
+        # Python's `dict(password="x")` has the same mark between key and value, and wants no literal.
+        return self.language != "python" and self.content[entry.key_span[1] : entry.value.span[0]].strip() == "="
 
 
 def _env_read(node: ir.Expr) -> tuple[str | None, Span | None]:
