@@ -123,6 +123,11 @@ def test_a_declared_key_that_nothing_reads_is_shared() -> None:
     assert moved({**files}, "a.js") == {"a.js": "const token = process.env.TOKEN;\n", ".env": f"TOKEN={TOKEN}\n"}
 
 
+def test_the_projects_own_template_is_extended() -> None:
+    files = {"a.js": f'const token = "{TOKEN}";\n', ".env.sample": "A=\r\n"}
+    assert moved({**files}, "a.js")[".env.sample"] == "A=\r\nTOKEN=\r\n"
+
+
 @pytest.mark.parametrize(
     ("more", "candidate"),
     [

@@ -24,6 +24,7 @@ from fixaudit.formats import dotenv
 from fixaudit.projects import Root
 from fixaudit.relations import registry
 from fixaudit.relations.base import Row
+from fixaudit.relations.dotenv import TEMPLATES
 from fixaudit.snapshot import ChangeSet, FollowUp
 from fixaudit.text import Edit, Text
 
@@ -111,7 +112,7 @@ def _precondition(situation: Situation, root: Root) -> Deferred | None:
 
 def _taken(move: _Move, situation: Situation) -> Refusal | None:
     """Say that the key means something else here, or may: another value, or a reader that was there before."""
-    secret, example = move.root.join(".env"), move.root.join(".env.example")
+    secret, example = move.root.join(".env"), _template(situation, move.root)
     entries = {path: _entry(situation, path, move.key) for path in (secret, example)}
     here = entries[secret]
     if here is not None and here.value == move.place.value:
@@ -131,6 +132,12 @@ def _taken(move: _Move, situation: Situation) -> Refusal | None:
     return Refusal(sentence, tuple(sorted(set(candidates))), "env_key", "taken")
 
 
+def _template(situation: Situation, root: Root) -> str:
+    """Return the file in which this root lists its variables: `.env.example`, unless it has one by another name."""
+    paths = [root.join(name) for name in TEMPLATES]
+    return next((path for path in paths if situation.facts.snapshot.mode(path) is not None), paths[0])
+
+
 def _entry(situation: Situation, path: str, key: str) -> dotenv.Entry | None:
     text = editable(situation, path)
     return dotenv.read(text.content).get(key) if isinstance(text, Text) else None
@@ -143,7 +150,7 @@ def _line(situation: Situation, row: Row) -> str:
 
 def _moved(move: _Move, situation: Situation) -> Planned:
     change = edited(move.program.path, _code_edits(move))
-    example = declare(situation, move.root.join(".env.example"), move.key, "")
+    example = declare(situation, _template(situation, move.root), move.key, "")
     value = _value_to_env(move, situation)
     follow_ups = ChangeSet(follow_ups=_follow_ups(move, situation))
     for part in (change, example, value):
