@@ -14,7 +14,7 @@ from fixaudit.rulebook.load import compile_files, pack_files, shipped_directory
 from fixaudit.rulebook.positions import Document, read
 from fixaudit.rulebook.reference import DOCS_FILE, refreshed
 from fixaudit.rulebook.rule import PACKS
-from fixaudit.rulebook.schema import SCHEMA_FILE, schema_for, shipped_text, column_tests
+from fixaudit.rulebook.schema import SCHEMA_FILE, column_tests, schema_for, shipped_text
 from fixaudit.snapshot import MemorySnapshot
 from tests.rulebook_kit import vocabulary
 
