@@ -28,6 +28,8 @@ MODULES: tuple[str, ...] = (
     "env_reads",
     "files",
     "imports",
+    "lockfiles",
+    "managers",
     "secrets",
     "functions",
     "queries",
