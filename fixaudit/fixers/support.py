@@ -9,8 +9,8 @@ import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fixaudit import parameters
 from fixaudit.fixers.base import Refusal, Situation
+from fixaudit.fixers.names import names as template_names
 from fixaudit.formats.problem import Problem
 from fixaudit.rulebook.template import Name, Template, parse, render
 from fixaudit.snapshot import EXECUTABLE, REGULAR, ChangeSet
@@ -35,7 +35,7 @@ def closed(required: tuple[str, ...], **properties: Mapping[str, Any]) -> dict[s
 
 def names(situation: Situation) -> dict[str, Any]:
     """Return what a step's templates may name."""
-    return parameters.names(
+    return template_names(
         situation.rule, situation.variant, situation.target, situation.facts, situation.rulebook, situation.values
     )
 
