@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fixaudit.errors import ConfigurationError
 from fixaudit.globs import matches
-from fixaudit.parameters import Answer
 from fixaudit.rulebook.rule import Rulebook
+
+if TYPE_CHECKING:
+    from fixaudit.parameters import Answer
 
 FILE_NAME = "fixaudit.yaml"
 _TEXTS = {"type": "array", "items": {"type": "string", "minLength": 1}}
@@ -289,6 +291,8 @@ def _kind_of(value: Any) -> str:
 
 
 def _configuration(path: str, data: Mapping[str, Any]) -> Configuration:
+    from fixaudit.parameters import Answer  # brings the fixers along, which a scan has no use for
+
     rules = {}
     for name, value in data.get("rules", {}).items():
         if isinstance(value, Mapping):

@@ -16,6 +16,9 @@ from pathlib import Path
 
 from fixaudit.snapshot import FollowUp
 
+REVIEW_NAME = "fixaudit-review.md"
+"""The review in a project's root. It is ours, and no part of what is audited."""
+
 
 class Leftovers:
     """The open follow-ups and the last review of one project, in its state directory."""

@@ -1,46 +1,30 @@
-"""Open a project for one command: its root, repository, configuration, rules and files, and the run's effects on it.
+"""Open a project for one command: its root, repository, configuration, rules and files.
 
-Contract: everything that a command needs from the machine is gathered here, so that the commands stay thin and the
-loop stays pure. Reading never changes anything; the effects write through transactions only.
-This module must not know how anything is shown.
+Contract: everything that a command reads from the machine is gathered here, so that the commands stay thin. Nothing
+of the project is ever changed. The hook starts here for every commit, so nothing heavy is imported before it is used.
+This module must not know of fixes, of the loop, or of how anything is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fixaudit.audit import Audit, Finding, audit
 from fixaudit.configuration import Configuration, load_configuration
-from fixaudit.errors import FixauditError, RepositoryError, UsageError
+from fixaudit.errors import RepositoryError, UsageError
 from fixaudit.facts import Memo
-from fixaudit.followups import Leftovers, write_atomically
+from fixaudit.followups import REVIEW_NAME
 from fixaudit.gate import Standing, standing
 from fixaudit.globs import matches
-from fixaudit.ledger import Reason
-from fixaudit.loop import Effects, Settings
 from fixaudit.masking import Masker
 from fixaudit.projects import find_roots
-from fixaudit.reports.markdown import FILE_NAME
-from fixaudit.repository import (
-    Repository,
-    dirty_paths,
-    find_repository,
-    index_snapshot,
-    require_writable,
-    working_tree,
-)
+from fixaudit.repository import Repository, find_repository, index_snapshot, working_tree
 from fixaudit.repository.write import IndexEntries
-from fixaudit.rulebook.rule import Rule, Rulebook
-from fixaudit.snapshot import ChangeSet, FileChange, FileState, Snapshot, WorkingTree, state_at
-
-if TYPE_CHECKING:
-    from fixaudit.store import ProjectState
-    from fixaudit.transaction import Journal
+from fixaudit.rulebook.rule import Rulebook
+from fixaudit.snapshot import Snapshot, WorkingTree
 
 
 @dataclass
@@ -51,10 +35,17 @@ class Session:
     repository: Repository | None
     configuration: Configuration
     rulebook: Rulebook
-    tree: WorkingTree
     narrowed: tuple[str, ...] = ()
     git_problem: str | None = None
     memo: Memo[object] = field(default_factory=Memo)
+    _listed: WorkingTree | None = field(default=None, repr=False)
+
+    @property
+    def tree(self) -> WorkingTree:
+        """The files on disk, listed at the first question: a look at the index alone never walks the directory."""
+        if self._listed is None:
+            self._listed = _tree(self.root, self.repository)
+        return self._listed
 
     def excluded(self, rule: str, path: str) -> bool:
         """Say whether the configuration leaves a finding out."""
@@ -72,8 +63,12 @@ class Session:
 
     def fresh_audit(self) -> Audit:
         """Look at the disk again, from the list of files on; contents that did not change are known by digest."""
-        self.tree = _tree(self.root, self.repository)
+        self.reread()
         return self.audit()
+
+    def reread(self) -> None:
+        """List the files again at the next question."""
+        self._listed = None
 
     def standing(self, judged: Audit) -> Standing:
         return standing(judged, minimum=self.configuration.minimum_score, blocked_files=self.blocked_files(judged))
@@ -87,7 +82,8 @@ class Session:
         """Return what is about to be committed. Raises RepositoryError outside a repository."""
         if self.repository is None:
             raise RepositoryError("there is no git repository here, so nothing is staged")
-        return index_snapshot(self.repository, self.root)
+        tree = index_snapshot(self.repository, self.root)
+        return replace(tree, listing=tuple(path for path in tree.listing if path != REVIEW_NAME))
 
     @cached_property
     def index_entries(self) -> IndexEntries | None:
@@ -108,36 +104,40 @@ def open_session(
     for path in given:
         if not path.exists():
             raise UsageError(f"{path} does not exist")
-    anchor = given[0].resolve()
-    anchor = anchor if anchor.is_dir() else anchor.parent
+    anchor = _place(given[0])
+    anchor = anchor if anchor.is_dir() and not anchor.is_symlink() else anchor.parent
     repository, problem = _repository(anchor, tolerate_git)
     root = repository.top if repository else anchor
-    tree = None
     if repository is not None and len(given) == 1 and given[0].is_dir() and anchor != root:
         tree = _tree(root, repository)
         if _stands_alone(anchor.relative_to(root).as_posix(), tree.paths()):
-            root, tree = anchor, None
+            root = anchor
     narrowed = []
     for path in given:
-        # The path's own place counts, not where a link points to.
-        place = path.parent.resolve() / path.name if path.is_symlink() else path.resolve()
+        place = _place(path)
         if not place.is_relative_to(root):
             raise UsageError(f"{path} is not part of the project at {root}; audit one project at a time")
         if place != root:
             narrowed.append(place.relative_to(root).as_posix())
     configuration = load_configuration(root)
     from fixaudit.rulebook.load import load_rulebook
+    from fixaudit.store import private_cache
 
     packs = [root / pack for pack in configuration.packs]
-    rulebook = configuration.choose(load_rulebook([*packs, *(start / path for path in rules)]))
+    given_rules = [*packs, *(start / path for path in rules)]
+    rulebook = configuration.choose(load_rulebook(given_rules, cache=private_cache("rules", root)))
     whole = () if len(narrowed) < len(given) else tuple(narrowed)
-    return Session(root, repository, configuration, rulebook, tree or working_tree(root, repository), whole, problem)
+    return Session(root, repository, configuration, rulebook, whole, problem)
+
+
+def _place(path: Path) -> Path:
+    """Return where a path itself is, not where a link points to."""
+    return path.parent.resolve() / path.name if path.is_symlink() else path.resolve()
 
 
 def _tree(root: Path, repository: Repository | None) -> WorkingTree:
-    """Return the files to audit. Our own review file is no part of the project."""
     tree = working_tree(root, repository)
-    listing = tuple(path for path in tree.listing if path != FILE_NAME)
+    listing = tuple(path for path in tree.listing if path != REVIEW_NAME)
     return WorkingTree(root, listing, tree.tracked)
 
 
@@ -159,147 +159,6 @@ def _stands_alone(directory: str, paths: Sequence[str]) -> bool:
     return any(root.manifests for root in find_roots(own))
 
 
-@dataclass
-class Workbench:
-    """What a run of `fix` may do to the project: transactions, lockfiles, commits; nothing in a dry run."""
-
-    session: Session
-    allow_dirty: bool = False
-    commit: bool = False
-    dry: bool = False
-    in_hook: bool = False
-    run: str = ""
-    _mixed: set[str] = field(default_factory=set)
-    _kept: set[str] = field(default_factory=set)
-
-    def effects(self, **more: object) -> Effects:
-        """Return the effects for the loop; `more` overrides single ones."""
-        base: dict[str, object] = {"dirty": self.dirty, "update_lock": self.update_lock}
-        if not self.dry:
-            base["keep"] = self.keep
-        return Effects(**{**base, **more})  # type: ignore[arg-type]
-
-    @cached_property
-    def state(self) -> ProjectState:
-        from fixaudit.store import project_state
-
-        return project_state(self.session.root)
-
-    @cached_property
-    def journal(self) -> Journal:
-        from fixaudit.transaction import Journal
-
-        return Journal(self.state.journal_path, self.state.store)
-
-    @cached_property
-    def leftovers(self) -> Leftovers:
-        return Leftovers(self.state.state)
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the project, and bring what an interrupted run left to one side before anything is read."""
-        from fixaudit import transaction
-
-        with self.state.lock():
-            self.__dict__.pop("journal", None)
-            if self.journal.open():
-                transaction.recover(self.session.root, self.journal, self.session.index_entries)
-                self.session.tree = _tree(self.session.root, self.session.repository)
-            yield
-
-    def write_own(self, target: Path, data: bytes) -> None:
-        """Write a file that is fixaudit's own (the review)."""
-        write_atomically(target, data)
-
-    def dirty(self, change: ChangeSet, overlay: Snapshot) -> Reason | None:
-        """Say why a change may not touch a file: it holds work of the user's that is saved nowhere else."""
-        paths = [p for p in (*change.edits, *change.replaced, *change.deleted) if p not in self._kept]
-        session = self.session
-        if not paths or session.repository is None:
-            return None
-        found = dirty_paths(
-            session.repository,
-            session.tree,
-            paths,
-            left_behind=self.journal.written_digests(),
-            against_head=not self.in_hook,
-        )
-        for path, kind in sorted(found.items()):
-            if kind == "ignored" and _only_adds(change, path):
-                continue
-            if not self.allow_dirty:
-                return Reason("dirty", {"path": path, "kind": kind})
-            self._mixed.add(path)
-        return None
-
-    def update_lock(self, update: object, overlay: Snapshot) -> bytes | str:
-        from fixaudit.packages import update_lock
-        from fixaudit.snapshot import LockUpdate
-
-        assert isinstance(update, LockUpdate)
-        return update_lock(update, overlay)
-
-    def keep(self, rule: Rule, changes: Sequence[FileChange], change: ChangeSet, title: str) -> Reason | None:
-        """Write one verified change as one transaction, and commit it when asked to."""
-        from fixaudit import transaction
-
-        if not self.run:
-            self.run = self.journal.new_run()
-        written = transaction.apply(
-            self.session.root,
-            changes,
-            self.journal,
-            run=self.run,
-            rule=rule.id,
-            untrack=change.untracked,
-            index=self.session.index_entries,
-            mixed=self._mixed,
-        )
-        if isinstance(written, transaction.NotWritten):
-            return Reason("unwritable", {"path": written.path, "why": written.reason})
-        self._kept.update(c.path for c in changes)
-        if self.commit and self.session.repository is not None:
-            self._commit(rule, changes, change, title)
-        return None
-
-    def _commit(self, rule: Rule, changes: Sequence[FileChange], change: ChangeSet, title: str) -> None:
-        from fixaudit.repository import commit, ignore_query
-
-        assert self.session.repository is not None
-        tree = self.session.tree
-        rules = {p: tree.read(p) for p in tree.paths() if p.rsplit("/", 1)[-1] == ".gitignore"}
-        rules |= {c.path: c.after.data for c in changes if c.after and c.path.rsplit("/", 1)[-1] == ".gitignore"}
-        ignored = ignore_query(rules, [c.path for c in changes])
-        files: dict[str, FileState | None] = {
-            c.path: c.after for c in changes if tree.is_tracked(c.path) or not ignored[c.path]
-        }
-        if files or change.untracked:
-            trailers = [("Fixaudit-Rule", rule.id), ("Fixaudit-Fix", rule.fix_type)]
-            commit(
-                self.session.repository, self.session.root, files, f"{rule.id}: {title}", trailers,
-                untracked=change.untracked,
-            )  # fmt: skip
-
-    def require_safe_place(self, allow_no_vcs: bool) -> None:
-        """Refuse to write where there is no net. Raises RepositoryError or UsageError."""
-        session = self.session
-        if session.repository is None:
-            if session.git_problem is not None:
-                raise RepositoryError(session.git_problem)
-            if not allow_no_vcs:
-                raise UsageError(
-                    f"{session.root} is not in a git repository, so there is no `git diff` to read the changes with",
-                    hint="run `git init` and commit first, or use --allow-no-vcs (`fixaudit undo` works either way)",
-                )
-        else:
-            require_writable(session.repository)
-
-
-def _only_adds(change: ChangeSet, path: str) -> bool:
-    """A git-ignored file may gain lines and never lose one: no commit could bring it back."""
-    return path in change.edits and all(edit.expected == "" for edit in change.edits[path])
-
-
 def masker_for(judged: Audit) -> Masker:
     """Return what masks every credential that the audit found, wherever its text turns up."""
     from fixaudit.relations import registry
@@ -315,39 +174,7 @@ def masker_for(judged: Audit) -> Masker:
     return Masker.of(sources)
 
 
-def settings_for(
-    session: Session,
-    *,
-    max_cycles: int,
-    unit: str,
-    unsafe: bool,
-    no_install: bool,
-    only: Sequence[str],
-    skip: Sequence[str],
-) -> Settings:
-    """Turn options and configuration into the loop's settings."""
-
-    def wanted(finding: Finding) -> bool:
-        return (
-            session.shows(finding)
-            and (not only or any(_names(rule, finding.rule) for rule in only))
-            and not any(_names(rule, finding.rule) for rule in skip)
-            and session.configuration.may_fix(finding.rule)
-        )
-
-    return Settings(
-        max_cycles,
-        unit,
-        unsafe,
-        no_install,
-        session.configuration.answers,
-        wanted,
-        session.configuration.minimum_score,
-        session.blocked_files,
-    )
-
-
-def _names(wanted: str, rule: str) -> bool:
+def names_rule(wanted: str, rule: str) -> bool:
     """A rule id, or a pack ("SEC") for all of its rules."""
     return wanted == rule or (rule.startswith(f"{wanted}-") and "-" not in wanted)
 
@@ -356,8 +183,3 @@ def unknown_rules(session: Session, *given: Sequence[str]) -> list[str]:
     """Return rule ids and packs given by a person that no loaded rule has."""
     known = {rule.id for rule in session.rulebook.rules} | {rule.pack for rule in session.rulebook.rules}
     return sorted({name for names in given for name in names} - known)
-
-
-__all__ = [
-    "FixauditError", "Session", "Workbench", "masker_for", "open_session", "settings_for", "state_at", "unknown_rules",
-]  # fmt: skip

@@ -65,8 +65,8 @@ class ProjectState:
             os.close(descriptor)
 
 
-def project_state(root: Path) -> ProjectState:
-    """Return the project's directories, made when they are missing.
+def project_state(root: Path, *, create: bool = True) -> ProjectState:
+    """Return the project's directories; with `create` they are made where they are missing.
 
     Raises FixauditError when one belongs to somebody else or is a link, UsageError when it would lie in the project.
     """
@@ -77,7 +77,8 @@ def project_state(root: Path) -> ProjectState:
         if base.resolve().is_relative_to(real):
             raise UsageError(f"{base} lies inside the project; nothing of fixaudit's is kept there")
         for directory in (base, base / "projects", base / "projects" / key):
-            _make_private(directory)
+            if create or os.path.lexists(directory):
+                _make_private(directory)
         places.append(base / "projects" / key)
     return ProjectState(real, *places)
 
@@ -100,6 +101,22 @@ def state_directory() -> Path:
 def cache_directory() -> Path:
     """Return $FIXAUDIT_CACHE_DIR, or fixaudit below $XDG_CACHE_HOME (default ~/.cache)."""
     return _directory("FIXAUDIT_CACHE_DIR", "XDG_CACHE_HOME", ".cache")
+
+
+def private_cache(name: str, root: Path) -> Path | None:
+    """Return a directory of the cache for what belongs to no project, or None where there can be none.
+
+    A cache only saves time: a home that cannot be written, or one inside the project `root`, must not stop a scan.
+    """
+    base = cache_directory()
+    if base.resolve().is_relative_to(root):
+        return None
+    try:
+        for directory in (base, base / name):
+            _make_private(directory)
+    except FixauditError:
+        return None
+    return base / name
 
 
 def _directory(own: str, standard: str, default: str) -> Path:

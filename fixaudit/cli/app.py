@@ -78,8 +78,13 @@ def scan(
     paths: Paths = None,
     format_: Annotated[Format, typer.Option("--format", help="How to write the result.")] = Format.console,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="Exit with 1 when the gate is shut, or for findings of a priority.")
-    ] = FailOn.gate,
+        FailOn | None,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 when the gate is shut, or for findings of a priority (default: gate, P1 with --staged).",
+            show_default=False,
+        ),
+    ] = None,
     staged: Annotated[
         bool, typer.Option("--staged", help="Judge what is about to be committed; findings in staged files decide.")
     ] = False,
@@ -94,8 +99,9 @@ def scan(
     from fixaudit.cli.scan import run_scan
 
     return run_scan(
-        paths or [], format_.value, fail_on.value, staged, only or [], skip or [], rules or [], show, quiet, timings
-    )
+        paths or [], format_.value, fail_on and fail_on.value, staged, only or [], skip or [], rules or [], show, quiet,
+        timings,
+    )  # fmt: skip
 
 
 @app.command()
@@ -207,6 +213,28 @@ def init() -> int:
     from fixaudit.cli.rules import run_init
 
     return run_init()
+
+
+class HookAction(StrEnum):
+    """What the hook does."""
+
+    scan = "scan"
+    fix = "fix"
+    show = "show"
+
+
+@app.command()
+def hook(
+    action: Annotated[
+        HookAction, typer.Argument(help="`scan` or `fix` what is staged; `show` prints how to set the hook up.")
+    ] = HookAction.show,
+    fail_on: Annotated[FailOn, typer.Option("--fail-on", help="What makes the commit fail.")] = FailOn.P1,
+    rules: Rules = None,
+) -> int:
+    """Judge what is about to be committed; meant for pre-commit."""
+    from fixaudit.cli.hook import run_hook
+
+    return run_hook(action.value, fail_on.value, rules or [])
 
 
 @app.command()

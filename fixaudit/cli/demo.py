@@ -39,7 +39,7 @@ def run_demo(sample: str) -> int:
     git.run(["commit", "-q", "-m", "The sample as it is"], target, env=identity)
     os.chdir(target)
     print(f"$ fixaudit scan        # in {target}\n")
-    run_scan([], "console", "gate", False, [], [], [], "", False, False)
+    run_scan([], "console", None, False, [], [], [], "", False, False)
     print("\n$ fixaudit fix\n")
     run_fix([], Options())
     print("\n$ git diff\n")

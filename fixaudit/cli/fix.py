@@ -8,16 +8,18 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fixaudit.audit import Audit
+from fixaudit.audit import Audit, Finding
 from fixaudit.cli.scan import require_rules
 from fixaudit.cli.timings import Timings
 from fixaudit.errors import BlockedError, UsageError
+from fixaudit.followups import REVIEW_NAME
 from fixaudit.ledger import ATTEMPTS, CYCLES, Ledger
 from fixaudit.loop import Effects, Progress, RunReport, run
 from fixaudit.masking import Masker
 from fixaudit.reports import markdown
-from fixaudit.session import Session, Workbench, masker_for, open_session, settings_for
+from fixaudit.session import Session, masker_for, open_session
 from fixaudit.snapshot import FollowUp, Overlay
+from fixaudit.workbench import Workbench, settings_for
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,6 @@ class Options:
     rules: tuple[Path, ...] = ()
     quiet: bool = False
     timings: bool = False
-    in_hook: bool = False
 
 
 def run_fix(paths: Sequence[Path], options: Options) -> int:
@@ -58,14 +59,14 @@ def run_fix(paths: Sequence[Path], options: Options) -> int:
     with clock.phase("open"):
         session = open_session(paths, rules=options.rules, tolerate_git=options.diff)
         require_rules(session, options.only, options.skip)
-        bench = Workbench(session, options.allow_dirty, options.commit, options.diff, options.in_hook)
+        bench = Workbench(session, options.allow_dirty, options.commit, options.diff)
         if not options.diff:
             bench.require_safe_place(options.allow_no_vcs)
     with nullcontext() if options.diff else bench.locked():
         with clock.phase("audit"):
             before = session.audit()
         with clock.phase("fix"):
-            report = _loop(session, bench, before, options)
+            report = run_loop(session, bench, before, options)
         with clock.phase("report"):
             code = _finish(session, bench, report, options)
     clock.print()
@@ -87,7 +88,14 @@ def _require_bounds(options: Options) -> None:
         raise UsageError("--interactive needs a terminal")
 
 
-def _loop(session: Session, bench: Workbench, before: Audit, options: Options) -> RunReport:
+def run_loop(
+    session: Session,
+    bench: Workbench,
+    before: Audit,
+    options: Options,
+    chosen: Callable[[Finding], bool] = lambda _: True,
+) -> RunReport:
+    """Run the loop with what the options allow; `chosen` narrows the findings that are worked on."""
     overlay = Overlay(session.tree)
     settings = settings_for(
         session,
@@ -98,8 +106,12 @@ def _loop(session: Session, bench: Workbench, before: Audit, options: Options) -
         only=options.only,
         skip=options.skip,
     )
-    if not options.diff:
-        settings = replace(settings, fresh=session.fresh_audit)
+    allowed = settings.wanted
+    settings = replace(
+        settings,
+        wanted=lambda finding: allowed(finding) and chosen(finding),
+        fresh=None if options.diff else session.fresh_audit,
+    )
     effects = bench.effects()
     if not options.quiet and options.format == "console" and sys.stderr.isatty():
         effects.progress = _progress()
@@ -158,9 +170,6 @@ def _finish(session: Session, bench: Workbench, report: RunReport, options: Opti
 
         out = console.console()
         console.fix(out, report, follow_ups, review_path=review_path)
-    if options.in_hook and report.changed:
-        print("fixaudit changed files; look at them, `git add` what is right, and commit again", file=sys.stderr)
-        return 1
     return 0 if report.outcome == "success" else 1
 
 
@@ -169,7 +178,7 @@ def _write_review(
 ) -> str | None:
     """Write fixaudit-review.md; return its name, or None when there is no such file of ours."""
     text = masker(markdown.review(report, follow_ups))
-    target = session.root / markdown.FILE_NAME
+    target = session.root / REVIEW_NAME
     bench.leftovers.keep_review(text)
     if target.is_symlink() or target.is_dir():
         print(f"note: {target.name} is not a regular file, so the review was not written there", file=sys.stderr)

@@ -1,6 +1,7 @@
 """The `fixaudit` command: argv in, exit code out. The one place that turns an error into a message.
 
-`--version` is answered before anything heavy is imported. Exit codes: 0 success, 1 findings or PARTIAL, 2 usage,
+`--version` is answered before anything heavy is imported, and `hook` runs without the command-line library: it starts
+for every commit. Exit codes: 0 success, 1 findings or PARTIAL, 2 usage,
 configuration, lock or tool error, 3 waiting for an agent or a person, 130 interrupted.
 Nothing imports this module.
 """
@@ -30,6 +31,10 @@ def _run(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
+        if arguments[:1] == ["hook"] and (known := _hook_arguments(arguments[1:])) is not None:
+            from fixaudit.cli.hook import run_hook
+
+            return run_hook(*known, [])
         from fixaudit.cli.app import app
 
         code = app(arguments, standalone_mode=False)
@@ -46,6 +51,16 @@ def _run(arguments: list[str]) -> int:
         return 1
     except Exception as error:  # noqa: BLE001  (the one place)
         return _unexpected(error)
+
+
+def _hook_arguments(arguments: list[str]) -> tuple[str, str] | None:
+    """Read `scan` or `fix`, with `--fail-on` at most; anything else is left to the command-line library."""
+    match arguments:
+        case ["scan" | "fix" as action]:
+            return action, "P1"
+        case ["scan" | "fix" as action, "--fail-on", ("P0" | "P1" | "P2" | "P3" | "P4" | "P5" | "any") as fail_on]:
+            return action, fail_on
+    return None
 
 
 def _unexpected(error: Exception) -> int:

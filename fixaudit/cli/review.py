@@ -8,7 +8,8 @@ from pathlib import Path
 
 from fixaudit.errors import UsageError
 from fixaudit.reports import markdown
-from fixaudit.session import Workbench, open_session
+from fixaudit.session import open_session
+from fixaudit.workbench import Workbench
 
 
 def run_review(done: Sequence[str]) -> int:

@@ -6,18 +6,18 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fixaudit.audit import Audit, Finding
+from fixaudit.audit import ERROR, Audit, Finding
 from fixaudit.cli.timings import Timings
 from fixaudit.errors import UsageError
 from fixaudit.gate import Standing
 from fixaudit.masking import Masker
-from fixaudit.session import Session, masker_for, open_session, unknown_rules
+from fixaudit.session import Session, masker_for, names_rule, open_session, unknown_rules
 
 
 def run_scan(
     paths: Sequence[Path],
     format_: str,
-    fail_on: str,
+    fail_on: str | None,
     staged: bool,
     only: Sequence[str],
     skip: Sequence[str],
@@ -29,20 +29,30 @@ def run_scan(
     """Audit, render, and return the exit code."""
     if show not in ("", "all"):
         raise UsageError("--show takes `all`")
+    if staged and paths:
+        raise UsageError("--staged judges the whole commit, so it takes no paths")
     clock = Timings(timings)
     with clock.phase("open"):
         session = open_session([] if staged else paths, rules=rules)
         require_rules(session, only, skip)
     with clock.phase("audit"):
-        judged = session.audit(session.index() if staged else None)
+        if staged:
+            from fixaudit.cli.staged import judge_staged
+
+            session.narrowed = ()  # a commit is judged as a whole, wherever it is made
+            look = judge_staged(session)
+            judged, findings, undecided = look.audit, look.findings, look.undecided
+        else:
+            judged = session.audit()
+            findings, undecided = judged.findings, judged.undecided
         standing = session.standing(judged)
-    wanted = _wanted(session, only, skip, staged, paths)
-    findings = [f for f in judged.findings if wanted(f)]
-    undecided = [f for f in judged.undecided if wanted(f)]
+    wanted = _wanted(session, only, skip)
+    findings = tuple(f for f in findings if wanted(f))
+    undecided = tuple(f for f in undecided if wanted(f))
     with clock.phase("report"):
-        _render(session, judged, standing, findings, undecided, format_, show == "all", quiet)
+        render(session, judged, standing, findings, undecided, format_, show == "all", quiet)
     clock.print()
-    return exit_code(fail_on, standing, findings)
+    return exit_code(fail_on or ("P1" if staged else "gate"), judged, standing, findings)
 
 
 def require_rules(session: Session, *given: Sequence[str]) -> None:
@@ -55,43 +65,31 @@ def require_rules(session: Session, *given: Sequence[str]) -> None:
         raise UsageError("; ".join(f"no rule or pack `{name}`{nearest(name, known)}" for name in unknown))
 
 
-def _wanted(
-    session: Session, only: Sequence[str], skip: Sequence[str], staged: bool, paths: Sequence[Path]
-) -> Callable[[Finding], bool]:
-    from fixaudit.session import _names
-
-    if staged:
-        from fixaudit.repository import staged_paths
-
-        assert session.repository is not None
-        committed = set(staged_paths(session.repository, session.root))
-
+def _wanted(session: Session, only: Sequence[str], skip: Sequence[str]) -> Callable[[Finding], bool]:
     def keep(finding: Finding) -> bool:
-        # A finding about the whole project (no file, or a file that is missing) counts when anything is staged.
-        if staged and finding.path is not None and finding.span is not None and finding.path not in committed:
-            return False
         return (
             session.shows(finding)
-            and (not only or any(_names(rule, finding.rule) for rule in only))
-            and not any(_names(rule, finding.rule) for rule in skip)
+            and (not only or any(names_rule(rule, finding.rule) for rule in only))
+            and not any(names_rule(rule, finding.rule) for rule in skip)
         )
 
     return keep
 
 
-def exit_code(fail_on: str, standing: Standing, findings: Sequence[Finding]) -> int:
-    """Return 0 or 1 by what the person asked for."""
+def exit_code(fail_on: str, judged: Audit, standing: Standing, findings: Sequence[Finding]) -> int:
+    """Return 0 or 1 by what the person asked for. A rule that could not be evaluated counts as failing."""
+    broken = [verdict.priority for verdict in judged.verdicts if verdict.verdict == ERROR]
     match fail_on:
         case "never":
             return 0
         case "any":
-            return int(bool(findings))
+            return int(bool(findings or broken))
         case "gate":
             return int(not (standing.gate.open or standing.empty))
-    return int(any(finding.priority <= fail_on for finding in findings))
+    return int(any(priority <= fail_on for priority in (*broken, *(finding.priority for finding in findings))))
 
 
-def _render(
+def render(
     session: Session,
     judged: Audit,
     standing: Standing,

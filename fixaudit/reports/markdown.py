@@ -17,7 +17,6 @@ from fixaudit.loop import RunReport
 from fixaudit.snapshot import FollowUp
 
 HEADER = "<!-- fixaudit review: written by `fixaudit fix`, replaced by its next run -->"
-FILE_NAME = "fixaudit-review.md"
 MOST_LOCATIONS = 20
 """More places than this are counted instead of listed; the JSON output has them all."""
 

@@ -10,6 +10,7 @@ from fixaudit.repository.merge import merge_texts
 from fixaudit.repository.trees import (
     Entry,
     GitTree,
+    committed_paths,
     index_entries,
     index_snapshot,
     ref_snapshot,
@@ -26,6 +27,7 @@ __all__ = [
     "IndexEntries",
     "Repository",
     "commit",
+    "committed_paths",
     "dirty_paths",
     "find_repository",
     "ignore_query",

@@ -64,6 +64,14 @@ class Repository:
                 return name
         return None
 
+    @property
+    def merged_commits(self) -> tuple[str, ...]:
+        """The other parents of the merge commit that is being made; empty outside a merge."""
+        try:
+            return tuple((self.git_dir / "MERGE_HEAD").read_text(encoding="ascii").split())
+        except OSError:
+            return ()
+
     def prefix(self, root: Path) -> str:
         """Return `root` relative to the top, "" or with a final slash. Raises ValueError when it is outside."""
         relative = root.resolve().relative_to(self.top).as_posix()

@@ -122,8 +122,21 @@ def staged_paths(repository: Repository, root: Path | None = None) -> dict[str, 
 
     A rename is a deletion and an addition. Everything is added where HEAD is unborn; submodules are left out.
     """
-    root = root or repository.top
-    base = repository.head.commit or repository.empty_tree
+    return _staged_against(repository, repository.head.commit or repository.empty_tree, root or repository.top)
+
+
+def committed_paths(repository: Repository, root: Path | None = None) -> frozenset[str]:
+    """Return what the commit that is being made changes by itself, deletions included.
+
+    In a merge that is what differs from every parent: what comes over unchanged from either side was committed there.
+    """
+    paths = frozenset(staged_paths(repository, root))
+    for parent in repository.merged_commits:
+        paths &= frozenset(_staged_against(repository, parent, root or repository.top))
+    return paths
+
+
+def _staged_against(repository: Repository, base: str, root: Path) -> dict[str, str]:
     prefix = repository.prefix(root)
     found: dict[str, str] = {}
     arguments = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ita-invisible-in-index", base]

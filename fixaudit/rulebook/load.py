@@ -60,7 +60,7 @@ def load_rulebook(
     """
     files = pack_files(extra_dirs, shipped=shipped)
     digest = _digest(files)
-    kept = cache / f"rulebook-{digest}.json" if cache is not None else None
+    kept = cache / f"rulebook-{digest}-{_build()}.json" if cache is not None else None
     if kept is not None and (known := _cached(kept)) is not None:
         return known
     loaded = compile_files(files)
@@ -135,6 +135,15 @@ def _digest(files: Sequence[PackFile]) -> str:
     for file in files:
         for part in (file.label.encode("utf-8", "surrogateescape"), file.data):
             total.update(len(part).to_bytes(8, "big") + part)
+    return total.hexdigest()
+
+
+def _build() -> str:
+    """Name the code that compiles: in a checkout it changes while the version does not."""
+    total = hashlib.blake2b(digest_size=8)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        info = path.stat()
+        total.update(f"{path.name}\0{info.st_size}\0{info.st_mtime_ns}\0".encode())
     return total.hexdigest()
 
 
