@@ -1,7 +1,8 @@
 """Edits of Python statements and calls, as black would leave them.
 
 Contract: a text, its module and places in; `text.Edit`s out, or None where the place cannot be edited without touching
-more than was asked for (one-line suites, statements joined by semicolons, headers of blocks). Comments stay with what
+more than was asked for (one-line suites, statements joined by semicolons, headers of blocks) or must stay first
+(docstrings, `from __future__`). Comments stay with what
 they stand above. Everything is a plain text edit: libcst costs 0.3 s to import and keeps no code point offsets.
 This module must not know of rules, parameters or files.
 """
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 _DEFINITION = re.compile(r"(@|def\b|class\b|async\s+def\b)")
+_CLAUSES = ("elif", "except", "case")  # heads that only continue a statement
+_HEADS = ("if", "for", "while", "with", "match")
 _IMPORT = re.compile(r"(import|from)\b")
 
 
@@ -120,7 +123,7 @@ def insert_statement(text: Text, module: ir.Module, anchor: ir.Span, where: str,
     if place is None or not _own_lines(text, place.statement):
         return None
     statement = place.statement
-    if where == "after" and _is_header(text, statement):
+    if _is_header(statement) and (where == "after" or statement.keyword in _CLAUSES):
         return None
     indent = indent_of(text.content, statement.span[0], text.lines)
     body = _indented(code, indent, text.newline)
@@ -128,17 +131,23 @@ def insert_statement(text: Text, module: ir.Module, anchor: ir.Span, where: str,
     lines, newline, content = text.lines, text.newline, text.content
     if where == "before":
         offset = _comments_above(text, module, lines.line_start(statement.span[0]))
+        if statement.kind == "directive" or not _behind_future(module, statement.span[0]):
+            return None
         previous = place.beside(-1)
-        lead = _missing(text, offset, _blank_between(text, previous, indent, code=first), backwards=True)
+        lead = _missing(text, offset, _blank_between(text, module, previous, statement, indent, first), backwards=True)
         tail = _blank_around(first, statement.kind, indent)
         if _IMPORT.match(first) and statement.kind != "import":
             tail = max(tail, 1)
         return (Edit(offset, offset, "", newline * lead + body + newline * (1 + tail)),)
     offset = lines.next_line(max(statement.span[1] - 1, statement.span[0]))
-    lead = _blank_between(text, statement, indent, code=first)
+    if not _behind_future(module, offset):
+        return None
+    lead = _blank_between(text, module, statement, statement, indent, first)
     follower = place.beside(1)
     tail = 0
-    if follower is not None and indent_of(content, follower.span[0], lines) == indent:
+    if _DEFINITION.match(first):
+        tail = _missing(text, offset, _blank_behind_definition(text, offset), backwards=False)
+    elif follower is not None and indent_of(content, follower.span[0], lines) == indent:
         tail = _missing(text, offset, _blank_around(first, follower.kind, indent), backwards=False)
     if offset == len(content) and content and content[-1] not in "\r\n":
         return (Edit(offset, offset, "", newline * (1 + lead) + body),)
@@ -151,7 +160,7 @@ def remove_statement(text: Text, module: ir.Module, span: ir.Span) -> tuple[Edit
     The last statement of a block becomes `pass`. None for a header of a block and where a comment stands on its lines.
     """
     place = _place(module, span)
-    if place is None or not _own_lines(text, place.statement) or _is_header(text, place.statement):
+    if place is None or not _own_lines(text, place.statement) or _is_header(place.statement):
         return None
     statement, content, lines = place.statement, text.content, text.lines
     start, end = statement.span
@@ -159,7 +168,12 @@ def remove_statement(text: Text, module: ir.Module, span: ir.Span) -> tuple[Edit
         return None
     depth = len(statement.guards)
     nested = indent_of(content, start, lines) != ""
-    alone = not any(other is not statement and other.guards[:depth] == statement.guards for other in place.siblings)
+    # The head of an `except` counts as inside its block for the model, not for the parser.
+    block = statement.guards[-1][2][0] if depth else 0
+    alone = not any(
+        other is not statement and other.guards[:depth] == statement.guards and other.span[0] >= block
+        for other in place.siblings
+    )
     if nested and alone:
         return (Edit(start, end, content[start:end], "pass"),)
     first, last = lines.line_start(start), lines.next_line(max(end - 1, start))
@@ -201,6 +215,11 @@ def move_statement(
     return (*inserted, cut)
 
 
+def _behind_future(module: ir.Module, offset: int) -> bool:
+    """Whether code may stand here: `from __future__` imports must come first."""
+    return all(i.statement[0] < offset for i in module.imports if i.module == "__future__" and not i.guards)
+
+
 def _own_lines(text: Text, statement: ir.Statement) -> bool:
     """Whether a statement shares its lines with no other one."""
     start, end = statement.span
@@ -208,13 +227,12 @@ def _own_lines(text: Text, statement: ir.Statement) -> bool:
     after = text.content[end : text.lines.line_end(max(end, start))].lstrip()
     if before.strip() or after.startswith(";"):
         return False
-    return not after or after.startswith("#") or _is_header(text, statement)
+    return not after or after.startswith("#") or _is_header(statement)
 
 
-def _is_header(text: Text, statement: ir.Statement) -> bool:
+def _is_header(statement: ir.Statement) -> bool:
     """Whether a statement is the head of a block (`if x:`), written for the expressions in it."""
-    heads = ("if", "elif", "for", "while", "with", "match", "except", "case")
-    return statement.keyword in heads
+    return statement.keyword in _HEADS or statement.keyword in _CLAUSES
 
 
 def _comments_above(text: Text, module: ir.Module, offset: int) -> int:
@@ -243,6 +261,19 @@ def _blank_lines(text: Text, offset: int, *, backwards: bool) -> int:
         offset = start if backwards else end
 
 
+def _blank_behind_definition(text: Text, offset: int) -> int:
+    """Return how many blank lines black wants between a definition and the code below `offset`."""
+    while offset < len(text.content):
+        end = text.lines.next_line(offset)
+        line = text.content[offset:end].strip()
+        if line:
+            if re.match(r"(else|elif|except|finally|case)\b", line):
+                return 0
+            return 1 if text.content[offset] in " \t" else 2
+        offset = end
+    return 0
+
+
 def _missing(text: Text, offset: int, wanted: int, *, backwards: bool) -> int:
     return max(0, wanted - _blank_lines(text, offset, backwards=backwards))
 
@@ -254,14 +285,16 @@ def _blank_around(code: str, kind: str, indent: str) -> int:
     return 0
 
 
-def _blank_between(text: Text, previous: ir.Statement | None, indent: str, *, code: str) -> int:
-    if previous is None:
-        return 0
-    if len(indent_of(text.content, previous.span[0], text.lines)) < len(indent):
-        return 0  # the first statement of a block
-    around = _blank_around(code, previous.kind, indent)
+def _blank_between(
+    text: Text, module: ir.Module, previous: ir.Statement | None, statement: ir.Statement, indent: str, code: str
+) -> int:
+    """Return black's number of blank lines between `previous` and new code in the body of `statement`."""
+    if previous is None or len(indent_of(text.content, previous.span[0], text.lines)) < len(indent):
+        # First in its block: only a definition under `if` and the like is set off.
+        return int(bool(_DEFINITION.match(code)) and bool(statement.guards))
+    documented = previous.kind == "directive" and (not indent or any(previous in c.fields for c in module.classes))
     after_import = previous.kind == "import" and not _IMPORT.match(code)
-    return max(around, int(after_import), int(previous.kind == "directive" and not indent))
+    return max(_blank_around(code, previous.kind, indent), int(after_import), int(documented))
 
 
 def _string_lines(code: str) -> set[int]:

@@ -315,6 +315,7 @@ REFUSED = [
     ("a(); b()\n", "b()"),
     ("for x in y:\n    pass\n", "for x in y"),
     ("def f(): return 1\n", "return 1"),
+    ('"""Doc."""\nfrom __future__ import annotations\n', "Doc"),
 ]
 
 
@@ -323,7 +324,37 @@ def test_places_that_cannot_take_a_statement_are_refused(source: str, anchor: st
     assert insert(source, anchor, "after", "z()") is None
 
 
+BEFORE_REFUSED = [
+    ("if x:\n    pass\nelif y:\n    pass\n", "elif y"),
+    ("try:\n    pass\nexcept E:\n    pass\n", "except E"),
+    ('"""Doc."""\n', "Doc"),
+    ("from __future__ import annotations\n", "from"),
+]
+
+
+@pytest.mark.parametrize(("source", "anchor"), BEFORE_REFUSED)
+def test_nothing_goes_in_front_of_what_must_stay_there(source: str, anchor: str) -> None:
+    assert insert(source, anchor, "before", "z()") is None
+
+
+DEFINITIONS = [
+    ("if x:\n    a()\nelse:\n    b()\n", "a()", "if x:\n    a()\n\n    def g(): ...\nelse:\n    b()\n"),
+    ("if x:\n    a()\nb()\n", "a()", "if x:\n    a()\n\n    def g(): ...\n\n\nb()\n"),
+    ("def f():\n    if x:\n        a()\n    b()\n", "a()",
+     "def f():\n    if x:\n        a()\n\n        def g(): ...\n\n    b()\n"),
+    ("class C:\n    'Doc.'\n", "Doc", "class C:\n    'Doc.'\n\n    def g(): ...\n"),
+    ("import a\n\ntry:\n    b()\nfinally:\n    c()\n", "import a",
+     "import a\n\n\ndef g(): ...\n\n\ntry:\n    b()\nfinally:\n    c()\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "anchor", "expected"), DEFINITIONS)
+def test_definitions_are_set_off(source: str, anchor: str, expected: str) -> None:
+    assert insert(source, anchor, "after", "def g(): ...") == expected
+
+
 REMOVALS = [
+    ("try:\n    a()\nexcept E as e:\n    b()\n", "b()", "try:\n    a()\nexcept E as e:\n    pass\n"),
     ("a()\nb()\nc()\n", "b()", "a()\nc()\n"),
     ("def f():\n    a()\n", "a()", "def f():\n    pass\n"),
     ("def f():\n    '''Doc.'''\n    a()\n", "a()", "def f():\n    '''Doc.'''\n"),
