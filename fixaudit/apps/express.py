@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fixaudit.apps.frameworks import Part, arity, handler_name, parts_of
+from fixaudit.apps.headers import headers_of, promises
 from fixaudit.apps.leaks import leaks_of
 from fixaudit.apps.model import Event, Owner
+from fixaudit.apps.serving import literal_port, port_of
 from fixaudit.resolve.things import Definition, Frame, Opaque, Thing
 from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Argument, Call, Expr, Member, Name, Target, walk
@@ -106,7 +108,7 @@ class Express:
                 path = call.arguments[0]
                 self._route(machine, owner, call, callee, frame, path, call.arguments[1:])
         elif name == "listen":
-            machine.emit(owner, self._event(machine, "listen", call, callee, frame))
+            machine.emit(owner, self._listening(machine, call, callee, frame))
             return False  # its callback runs
         return True
 
@@ -178,6 +180,10 @@ class Express:
             event.kind, event.mounted = "mount", owner
             event.callee = None
             return
+        headers = headers_of(machine.resolver, part.expr, part.frame, thing)
+        event.headers = headers or ()
+        if headers is None:
+            event.opaque |= {"HEADERS"}
         if isinstance(thing, Definition) and thing.kind == "function":
             self._function(machine, event, thing)
             return
@@ -298,6 +304,12 @@ class Express:
 
     # servers
 
+    def _listening(self, machine: Machine, call: Call, callee: Member, frame: Frame) -> Event:
+        event = self._event(machine, "listen", call, callee, frame)
+        event.port_value = port_of(machine.resolver, call, frame)
+        event.port = literal_port(event.port_value)
+        return event
+
     def _server(self, machine: Machine, call: Call, callee: Member, frame: Frame) -> bool:
         """`http.createServer(app).listen(3000)`."""
         if callee.name != "listen":
@@ -307,7 +319,7 @@ class Express:
                 text, _, _ = machine.resolver.callee(option.expr, option.frame)
                 if text in SERVERS or text.startswith("local:"):
                     for owner, _ in machine.given(option.expr, option.frame):
-                        machine.emit(owner, self._event(machine, "listen", call, callee, frame))
+                        machine.emit(owner, self._listening(machine, call, callee, frame))
         return False
 
     def given(self, machine: Machine, call: Call, callee: Thing, frame: Frame) -> None:
@@ -323,6 +335,8 @@ class Express:
                 event.app_name = machine.resolver.source(frame, expr.span)
                 event.handler = text
                 event.opaque = HIDDEN - {"HANDLER"}
+                if isinstance(callee, Opaque) or promises(text):
+                    event.opaque |= {"HEADERS"}
                 machine.emit(owner, event)
 
     def decorated(self, machine: Machine, decorator: Expr, function: Definition, frame: Frame) -> None:

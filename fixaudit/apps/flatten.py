@@ -29,8 +29,12 @@ def flatten(owners: Iterable[Owner]) -> list[Placed]:
     listed = list(owners)
     placed: list[Placed] = []
     reached: set[int] = set()
-    for owner in listed:
-        if owner.kind == "app":
+    apps = [owner for owner in listed if owner.kind == "app"]
+    # An application that another one mounts runs there, behind the other one's middleware.
+    inner = {id(event.mounted) for owner in listed for event in owner.events if event.mounted is not owner}
+    starts = [app for app in apps if id(app) not in inner or _listens(app)]
+    for owner in (*starts, *(app for app in apps if app not in starts)):
+        if owner in starts or id(owner) not in reached:
             found = list(_walk(owner, owner, "", False, (), reached))
             placed += [_numbered(item, number) for number, item in enumerate(_ordered(owner, found))]
     for owner in listed:
@@ -38,6 +42,10 @@ def flatten(owners: Iterable[Owner]) -> list[Placed]:
             found = list(_walk(owner, None, "", False, (), set()))
             placed += [_numbered(item, number) for number, item in enumerate(_ordered(owner, found))]
     return placed
+
+
+def _listens(owner: Owner) -> bool:
+    return any(event.kind == "listen" for event in owner.events)
 
 
 def _numbered(item: Placed, number: int) -> Placed:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fixaudit.relations.base import Value
 from fixaudit.source.ir import Span
 
 OwnerId = tuple[str, Span, str]
@@ -48,6 +49,10 @@ class Event:
     catches: str | None = None
     is_async: bool | None = None
     conditional: bool = False
+    repeated: bool = False  # in a loop, or in what is called for each item of a list
+    headers: tuple[str, ...] = ()  # security headers that a middleware sets
+    port: str | None = None
+    port_value: Value | None = None
     mounted: Owner | None = None
     middleware: tuple[str, ...] = ()
     opaque: frozenset[str] = frozenset()

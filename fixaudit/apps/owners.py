@@ -29,6 +29,7 @@ class Registry:
     frameworks: tuple[Framework, ...]
     owners: dict[OwnerId, Owner] = field(default_factory=dict)
     conditional: int = 0  # conditions around what is being run
+    repeated: int = 0  # loops around it
     emitted: int = 0  # events recorded so far, repeated ones too
     _seeking: int = 0
     _names: dict[tuple[str, Span], str] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class Registry:
     def emit(self, owner: Owner, event: Event) -> None:
         """Record an event, once for each place and meaning."""
         event.conditional = event.conditional or self.conditional > 0
+        event.repeated = event.repeated or self.repeated > 0
         self.emitted += 1
         if not any(_same(known, event) for known in owner.events):
             owner.events.append(event)

@@ -135,8 +135,7 @@ class PythonWeb:
             handler = handler or keywords.get("endpoint" if position == 1 else "view_func") or keywords.get("route")
             events.route(machine, owner, event, name, first, keywords, handler, frame)
         elif name in ("run", "run_server"):
-            event.kind = "listen"
-            machine.emit(owner, event)
+            machine.emit(owner, events.listening(machine, call, callee.object, frame))
         elif name in VERBS | {"route", "api_route", "websocket"}:
             return False  # a decorator: `decorated` sees it
         return True
@@ -189,6 +188,7 @@ class PythonWeb:
             events.error_body(machine, event, function)
             machine.emit(owner, event)
         elif name in HOOKS:
+            events.describe_headers(machine, event, Name(decorator.span, definition.name or ""), frame, function)
             machine.emit(owner, event)
         else:
             keywords = {a.keyword: a.value for a in call.arguments if a.keyword is not None} if call else {}
@@ -215,7 +215,7 @@ class PythonWeb:
         if isinstance(first, Literal) and isinstance(first.value, str):
             owner = self._by_name(machine, first.value, frame)
         if owner is not None:
-            machine.emit(owner, events.new_event(machine, "listen", call, first, frame))
+            machine.emit(owner, events.listening(machine, call, first, frame))
 
     def _by_name(self, machine: Machine, text: str, frame: Frame) -> Owner | None:
         """`uvicorn.run("package.module:app")`."""
@@ -246,6 +246,7 @@ class PythonWeb:
                 event.opaque = frozenset() if event.callee.startswith(MIDDLEWARE) else frozenset({"KIND"})
             else:
                 event.kind, event.opaque = "other", HIDDEN
+            events.describe_headers(machine, event, call.callee, frame, callee)
             machine.emit(owner, event)
 
     def assigned(self, machine: Machine, target: Target, value: Expr | None, frame: Frame) -> None:
@@ -263,7 +264,7 @@ class PythonWeb:
         if not frame.python:
             return False
         text, certain, _ = machine.resolver.callee(call, frame)
-        if certain and text in CREATORS:
+        if certain and (text in CREATORS or text in SERVERS):
             return True
         callee = call.callee
         if not isinstance(callee, Member) or text.rsplit(".", 1)[0] not in CREATORS:

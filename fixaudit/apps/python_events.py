@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fixaudit.apps.frameworks import Part, handler_name, parts_of
+from fixaudit.apps.headers import headers_of
 from fixaudit.apps.leaks import leaks_of
 from fixaudit.apps.model import Event, Owner
+from fixaudit.apps.serving import default_port, literal_port, port_of
 from fixaudit.resolve.names import positional
-from fixaudit.resolve.things import Definition, Frame, Package
+from fixaudit.resolve.things import Definition, Frame, Package, Thing
 from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Call, Expr, Member, Name, Object, Other
 
@@ -26,6 +28,23 @@ HIDDEN = frozenset({"KIND", "METHOD", "PATH", "CALLEE", "HANDLER", "ARITY", "LEA
 def new_event(machine: Machine, kind: str, call: Call, receiver: Expr, frame: Frame) -> Event:
     name = machine.resolver.source(frame, receiver.span) if isinstance(receiver, Name | Member) else ""
     return Event(kind, frame.path, call.span, machine.statement, name)
+
+
+def listening(machine: Machine, call: Call, receiver: Expr, frame: Frame) -> Event:
+    """A server that is started: on the port that it is given, or on the one that it has by default."""
+    event = new_event(machine, "listen", call, receiver, frame)
+    event.port_value = port_of(machine.resolver, call, frame)
+    given = event.port_value is not None
+    event.port = literal_port(event.port_value) if given else default_port(machine.resolver, call, frame)
+    return event
+
+
+def describe_headers(machine: Machine, event: Event, expr: Expr, frame: Frame, thing: Thing) -> None:
+    """Say which security headers a middleware sets."""
+    headers = headers_of(machine.resolver, expr, frame, thing)
+    event.headers = headers or ()
+    if headers is None:
+        event.opaque |= {"HEADERS"}
 
 
 def listed_middleware(machine: Machine, owner: Owner, part: Part, frame: Frame) -> None:
@@ -112,6 +131,7 @@ def middleware(machine: Machine, owner: Owner, event: Event, expr: Expr | None, 
         event.callee = text
     else:
         event.opaque |= {"CALLEE"}
+    describe_headers(machine, event, expr, frame, thing)
     if isinstance(thing, Definition) and thing.kind == "function":
         event.is_async = thing.frame.scopes.module.functions[thing.index].is_async
     if isinstance(thing, Definition) and thing.kind == "class":

@@ -44,6 +44,8 @@ MAX_ITEMS = 100
 """Items of a list of routers that a loop is unrolled over."""
 
 CONDITIONAL_GUARDS = frozenset({"if", "else", "except", "switch", "while"})
+REPEATING_GUARDS = frozenset({"for", "while"})
+EACH = ("forEach", "map")
 
 
 @dataclass
@@ -80,8 +82,8 @@ class Machine(Registry):
         frame = self.resolver.frame(path)
         if frame is None:
             return
-        saved = self.statement, self.conditional
-        self.conditional = 0
+        saved = self.statement, self.conditional, self.repeated
+        self.conditional = self.repeated = 0
         module = frame.scopes.module
         if module.system == "esm":
             for item in module.imports:
@@ -91,7 +93,7 @@ class Machine(Registry):
                 if export.module is not None:
                     self._import(export.module, frame)
         self._body(module.body, frame)
-        self.statement, self.conditional = saved
+        self.statement, self.conditional, self.repeated = saved
 
     def _import(self, specifier: str, frame: Frame) -> None:
         place = self.resolver.locator.place(frame.path, specifier, frame.python)
@@ -153,7 +155,9 @@ class Machine(Registry):
     def _statement(self, statement: Statement, frame: Frame) -> None:
         outer, self.statement = self.statement, statement.span
         conditional = any(guard[0] in CONDITIONAL_GUARDS for guard in statement.guards)
+        repeated = any(guard[0] in REPEATING_GUARDS for guard in statement.guards)
         self.conditional += conditional
+        self.repeated += repeated
         if statement.kind == "import":
             for item in frame.scopes.imports_at.get(statement.span, ()):
                 if frame.python:
@@ -170,6 +174,7 @@ class Machine(Registry):
                     framework.assigned(self, target, statement.value, frame)
             self.visit(statement.value, frame)
         self.conditional -= conditional
+        self.repeated -= repeated
         self.statement = outer
 
     def _python_import(self, module: str, export: str, frame: Frame) -> None:
@@ -361,6 +366,8 @@ class Machine(Registry):
     def _callbacks(self, call: Call, frame: Frame) -> None:
         """`connect().then(() => app.listen(3000))`: what is handed to an unknown call runs some time."""
         items = self._each(call, frame)
+        repeated = isinstance(call.callee, Member) and call.callee.name in EACH
+        self.repeated += repeated
         for argument in call.arguments:
             if isinstance(argument.value, FunctionRef | Name | Member):
                 thing = self.resolver.settle(self.resolver.resolve(argument.value, frame))
@@ -371,10 +378,11 @@ class Machine(Registry):
                 for item, at in items or ():
                     made = Call(item.span, call.callee, (type(argument)(item.span, item),), item.span)
                     self.enter(thing, made, at)
+        self.repeated -= repeated
 
     def _each(self, call: Call, frame: Frame) -> list[tuple[Expr, Frame]] | None:
         """Return the items of `routes.forEach(f)` when they can be read."""
-        if not (isinstance(call.callee, Member) and call.callee.name in ("forEach", "map")):
+        if not (isinstance(call.callee, Member) and call.callee.name in EACH):
             return None
         return self._items(call.callee.object, frame)
 

@@ -20,7 +20,7 @@ from fixaudit.apps.order import imports_of
 from fixaudit.apps.python import PythonWeb
 from fixaudit.apps.run import Machine
 from fixaudit.facts import Facts, SourceFile
-from fixaudit.relations.base import Column, FileRelation, RootRelation, Row, Scalar
+from fixaudit.relations.base import Column, FileRelation, RootRelation, Row, Scalar, Value
 from fixaudit.relations.linked import LANGUAGES, holds, mentioning, resolver_of, stamp
 from fixaudit.text import byte_key
 
@@ -42,14 +42,31 @@ COLUMNS = {
     "ARITY": Column("number", "How many parameters the handler takes, as Express counts them."),
     "LEAKS": Column("text", "What an error handler tells the client of the error.", ("stack", "message", "none")),
     "CATCHES": Column("text", "What a Python error handler is registered for, as written."),
+    "HEADERS": Column("set", "Security headers that a middleware sets, in lower case; opaque where its name promises "
+                      "some and it cannot be read."),
+    "ANSWERS": Column("flag", "It answers HTTP requests by itself: a route, static files, a foreign application."),
+    "PAGES": Column("flag", "The application serves static files, or the project renders or sends pages somewhere."),
+    "PORT": Column("text", "The literal port that a server listens on; null where it comes from elsewhere. Nested: "
+                   "`option.port`, where it is written."),
     "APP_NAME": Column("text", "How the application is written at the event: app, this.app, server."),
     "CONDITIONAL": Column("flag", "Whether it only happens under a condition."),
+    "REPEATED": Column("flag", "Whether it happens in a loop, or for each item of a list."),
     "ASYNC": Column("flag", "Whether the handler is async."),
     "FRAMEWORK": Column("text", "Whose application it is.", ("express", "fastapi", "starlette", "flask")),
     "LANGUAGE": Column("text", "Language of the file.", LANGUAGES),
 }  # fmt: skip
 
 WORDS = (b"express", b"fastapi", b"starlette", b"flask")
+PAGE_WORDS = (
+    b".render(",
+    b".sendFile(",
+    b"view engine",
+    b"text/html",
+    b"<html",
+    b"<!DOCTYPE",
+    b"<!doctype",
+    b"swagger-ui",
+)
 _CREATES = re.compile(rb"express|FastAPI|APIRouter|Starlette|Flask|Blueprint|current_app|\bRouter\b|\bMount\b")
 _SCRIPT_IMPORT = re.compile(rb"""(?:\bfrom|\brequire\s*\(|\bimport\s*\(?)\s*['"]([^'"\n]+)['"]""")
 _PYTHON_IMPORT = re.compile(
@@ -130,7 +147,7 @@ def placed(facts: Facts) -> list[Placed]:
         if machine.exhausted and owner.events:
             last = owner.events[-1]
             hidden = Event("other", last.path, last.span, last.statement)
-            hidden.opaque = HIDDEN | {"SEQ"}
+            hidden.opaque = HIDDEN | {"SEQ", "HEADERS"}
             owner.events.append(hidden)
     return flatten(machine.owners.values())
 
@@ -150,14 +167,16 @@ def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
     if not paths:
         return ()
     memo = facts.project.memo
-    known = memo.get("app_events", f"{facts.root.path}\0{stamp(facts, paths)}", list)
+    pages = bool(mentioning(facts, PAGE_WORDS))
+    known = memo.get("app_events", f"{facts.root.path}\0{pages}\0{stamp(facts, paths)}", list)
     for marks, rows in known:
         if holds(facts, marks):
             return rows  # type: ignore[no-any-return]
     resolver = resolver_of(facts)
     resolver.touched.clear()
     events = placed(facts)
-    rows = _distinct(sorted((row_of(item) for item in events), key=_place))
+    files = {id(item.app) for item in events if item.event.kind == "static"}
+    rows = _distinct(sorted((row_of(item, pages or id(item.app) in files) for item in events), key=_place))
     known.append((stamp(facts, resolver.touched), rows))
     return rows
 
@@ -178,7 +197,15 @@ def _distinct(rows: list[Row]) -> list[Row]:
     return kept
 
 
-def row_of(item: Placed) -> Row:
+def answers(item: Placed) -> bool:
+    """Say whether an event surely answers HTTP requests by itself."""
+    event = item.event
+    if "KIND" in event.opaque or event.method in ("WEBSOCKET", "WS"):
+        return False
+    return event.kind in ("route", "static") or (event.kind == "mount" and event.mounted is None)
+
+
+def row_of(item: Placed, pages: bool) -> Row:
     """Describe a placed event as a row."""
     event = item.event
     opaque = set(event.opaque)
@@ -198,15 +225,26 @@ def row_of(item: Placed) -> Row:
         "MIDDLEWARE": list(event.middleware),
         "ARITY": event.arity,
         "LEAKS": event.leaks,
+        "HEADERS": list(event.headers),
+        "ANSWERS": answers(item),
+        "PAGES": pages,
+        "PORT": event.port,
         "CATCHES": event.catches,
         "APP_NAME": event.app_name,
         "CONDITIONAL": item.conditional,
+        "REPEATED": event.repeated,
         "ASYNC": event.is_async,
         "FRAMEWORK": item.owner.framework,
         "LANGUAGE": item.owner.language,
     }
     spans = {"STATEMENT": event.statement, "CALL": event.span, **event.spans}
-    return Row(event.path, event.span, values, spans, tuple(sorted(opaque)))
+    nested = {}
+    if event.kind == "listen":
+        port = event.port_value
+        nested["option"] = Value("object", "", (0, 0), event.path, (), {"port": port} if port is not None else {})
+        if port is not None and port.kind == "unknown":
+            opaque.add("PORT")
+    return Row(event.path, event.span, values, spans, tuple(sorted(opaque)), nested)
 
 
 RELATIONS = (
@@ -216,5 +254,6 @@ RELATIONS = (
         "functions, factories and mounted routers.",
         COLUMNS,
         _rows,
+        nested=("option",),
     ),
 )

@@ -53,8 +53,8 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known of an expression after resolution.
 
     kind: "string", "number", "boolean", "null" (`text` is the value as text), "regex" (`text` is the literal as
-    written), "env" (`text` is the key; `items` holds its default if any), "template" (a string with holes), "list" (`items`), "object" (`entries`), "function",
-    "call" (`text` is the resolved callee), "either" (`items` are the alternatives of `a || b`, `c ? a : b`) and
+    written), "env" (`text` is the key; `items` holds its default if any), "template" (a string with holes), "list"
+    (`items`), "object" (`entries`), "function", "call" (`text` is the resolved callee), "either" (`items` are the alternatives of `a || b`, `c ? a : b`) and
     "unknown". `complete` is False when a spread or computed part hides items or entries.
     """
 
