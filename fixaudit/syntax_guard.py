@@ -31,31 +31,24 @@ def damage_line(content: str, language: str) -> int | None:
     from fixaudit.syntax import duplicate_bindings, parse, python_accepts
     from fixaudit.text import LineIndex
 
-    tree = parse(content, language)
-    spans = tree.damage()
     if language == "python":
-        # The interpreter knows bad indentation, the tolerant grammar newer syntax: broken is what both refuse, or
-        # what the grammar does not see and the interpreter does.
-        if python_accepts(content):
-            return None
-        if not spans:
-            return _python_line(content)
-    spans = spans or duplicate_bindings(tree)
+        # The interpreters' own verdict: the tolerant grammar stumbles over some valid text and misses bad indentation.
+        return None if python_accepts(content) else _python_line(content)
+    tree = parse(content, language)
+    spans = tree.damage() or duplicate_bindings(tree)
     return LineIndex(content).position(spans[0][0])[0] if spans else None
 
 
-def _python_line(content: str) -> int | None:
+def _python_line(content: str) -> int:
     import ast
-    import sys
 
     try:
         ast.parse(content)
     except SyntaxError as error:
-        # An older interpreter must not call newer syntax broken where the grammar accepts it.
-        return error.lineno if isinstance(error, IndentationError | TabError) or sys.version_info >= (3, 14) else None
+        return error.lineno or 1
     except (ValueError, RecursionError, MemoryError):
-        return 1
-    return None
+        pass
+    return 1
 
 
 def _parser_for(path: str) -> Callable[[str], int | None] | None:
