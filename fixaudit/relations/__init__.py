@@ -22,6 +22,7 @@ def registry() -> dict[str, Relation]:
 MODULES: tuple[str, ...] = (
     "app_events",
     "calls",
+    "config",
     "dependencies",
     "docker",
     "dotenv",
