@@ -246,10 +246,10 @@ def fix(out: Console, report: RunReport, follow_ups: Sequence[FollowUp], *, revi
     if follow_ups:
         say(out)
         say(out, ("Before you start it again", "bold"))
-        for number, item in enumerate(follow_ups, 1):
-            say(out, f"{number}. {item.text}", indent=2)
-            if item.command:
-                say(out, (item.command, "bold"), indent=5)
+        for number, follow_up in enumerate(follow_ups, 1):
+            say(out, f"{number}. {follow_up.text}", indent=2)
+            if follow_up.command:
+                say(out, (follow_up.command, "bold"), indent=5)
     _after_fix(out, report, review_path)
 
 
