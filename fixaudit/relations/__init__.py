@@ -35,4 +35,5 @@ MODULES: tuple[str, ...] = (
     "functions",
     "queries",
     "routes",
+    "runtimes",
 )
