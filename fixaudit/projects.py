@@ -200,8 +200,12 @@ def find_roots(paths: Iterable[str]) -> tuple[Root, ...]:
     """
     manifests: dict[str, list[str]] = {}
     starts_at_top = False
+    paths = tuple(paths)
+    packages = {path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] == "__init__.py"}
     for path in paths:
         folder, _, name = path.rpartition("/")
+        if name == "setup.py" and folder in packages:
+            continue  # a module of a package (redash/handlers/setup.py), no build script
         if name in MANIFESTS:
             test, vendored, generated, example, output = _folders(folder)
             if not (test or vendored or generated or example or output == "dist"):

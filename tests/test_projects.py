@@ -186,3 +186,8 @@ def test_root_paths() -> None:
     assert Root("a/b").relative("a/b/c.js") == "c.js"
     assert Root("a/b").join("c.js") == "a/b/c.js"
     assert Root("").relative("c.js") == Root("").join("c.js") == "c.js"
+
+
+def test_a_module_called_setup_makes_no_root() -> None:
+    paths = ["setup.py", "app/__init__.py", "app/handlers/__init__.py", "app/handlers/setup.py", "tool/setup.py"]
+    assert [root.path for root in find_roots(paths)] == ["", "tool"]

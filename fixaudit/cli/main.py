@@ -27,6 +27,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run(arguments: list[str]) -> int:
     from fixaudit.errors import FixauditError
 
+    if sys.platform == "win32":
+        print("error: fixaudit runs on Linux and macOS; on Windows use it inside WSL", file=sys.stderr)
+        return 2
+
     # Names of files are bytes: one that is not UTF-8 must not end a report in a traceback.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
