@@ -25,7 +25,7 @@ from fixaudit.resolve.scopes import ScopeIndex
 from fixaudit.resolve.sites import Site, sites
 from fixaudit.resolve.things import Definition, Frame, Opaque
 from fixaudit.resolve.values import value_of
-from fixaudit.source.ir import Argument, Call, Expr, Member, Name, Object, Span, dotted, in_damage, parts
+from fixaudit.source.ir import Argument, Call, Expr, Member, Name, Object, Span, Statement, dotted, in_damage, parts
 
 COLUMNS = {
     "CALLEE": Column("text", "package#export.member, local:path#name, a global's dotted name, or the callee's text."),
@@ -211,7 +211,11 @@ def _cached(resolver: Resolver, call: Call, site: Site, frame: Frame) -> bool:
                 return True
         scope = function.parent
     statement = site.statement
-    if site.scope is None or statement is None or statement.kind not in ("assign", "augment"):
+    if site.scope is None or statement is None:
+        return False
+    if _kept_later(statement, site.scope, frame) or _returns_early(statement, site.scope, frame):
+        return True
+    if statement.kind not in ("assign", "augment"):
         return False
     guarded = statement.kind == "augment" or any(guard[0] == "if" for guard in statement.guards)
     for target in statement.targets:
@@ -227,6 +231,55 @@ def _cached(resolver: Resolver, call: Call, site: Site, frame: Frame) -> bool:
     if frame.python and guarded:
         top = frame.scopes.tables[None]
         return any(target.name is not None and target.name in top for target in statement.targets)
+    return False
+
+
+def _kept_later(statement: Statement, scope: int, frame: Frame) -> bool:
+    """`const pool = new Pool(); pools[tenant] = pool;` or `pools.set(tenant, pool)`, with `pools` outside."""
+    names = {target.name for target in statement.targets if target.name is not None}
+    for other in frame.scopes.module.functions[scope].body if names else ():
+        if other.span[0] < statement.span[1]:
+            continue
+        if isinstance(other.value, Name) and other.value.name in names:
+            for target in other.targets:
+                holder = target.member.object if target.member is not None else None
+                if holder is not None and _is_outside(holder, scope, frame):
+                    return True
+                if target.name is not None and _is_outside(Name(target.span, target.name), scope, frame):
+                    return True
+        if isinstance(other.value, Call) and isinstance(other.value.callee, Member):
+            stored = [argument.value for argument in other.value.arguments[1:]]
+            stores = other.value.callee.name in ("set", "setdefault")
+            if stores and any(isinstance(value, Name) and value.name in names for value in stored):
+                return _is_outside(other.value.callee.object, scope, frame)
+    return False
+
+
+def _is_outside(holder: Expr, scope: int, frame: Frame) -> bool:
+    """Whether something outlives one call of the function: a name of an outer scope, a member of `this` or `self`."""
+    while isinstance(holder, Member):
+        holder = holder.object
+    if not isinstance(holder, Name):
+        return False
+    if holder.name in ("this", "self", "cls", "global", "globalThis"):
+        return True
+    binding = frame.scopes.lookup(holder.name, scope)
+    return binding is not None and binding.scope != scope
+
+
+def _returns_early(statement: Statement, scope: int, frame: Frame) -> bool:
+    """`if (pool) return pool; pool = new Pool();`, with `pool` outside of the function."""
+    if statement.kind not in ("assign", "augment"):
+        return False
+    for target in statement.targets:
+        kept = target.member if target.member is not None else Name(target.span, target.name or "")
+        written = dotted(kept)
+        top = frame.scopes.tables[None]
+        outside = _is_outside(kept, scope, frame) or (frame.python and written in top)
+        for other in frame.scopes.module.functions[scope].body if outside else ():
+            early = other.kind == "return" and other.span[1] <= statement.span[0] and other.guards
+            if early and dotted(other.value) == written:
+                return True
     return False
 
 
@@ -261,7 +314,7 @@ def _handlers(resolver: Resolver, frame: Frame) -> Iterator[tuple[str, int]]:
 
 
 def _link(facts: Facts) -> Iterable[Row]:
-    found = per_file(facts, "call:1", (), _compute)
+    found = per_file(facts, "call:2", (), _compute)
     roots = {handler for item in found for handler in item.handlers}
     called: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for item in found:

@@ -8,6 +8,7 @@ This module must not know of rules, findings or files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ CONTAINERS = ("program", "statement_block", "switch_case", "switch_default", "cl
 _HEADER_WORDS = ("license", "licence", "copyright", "spdx-", "@preserve", "@ts-check", "@ts-nocheck", "@jsx", "@flow")
 _HAZARDS = "([`+-/*.,"
 """A statement that starts so continues the line before when that has no semicolon."""
+_COMMENTS = re.compile(r"\A(?:\s|//[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ def insert_statement(text: Text, module: ir.Module, anchor: ir.Span, where: str,
         and text.content[span_of(following)[0]] in _HAZARDS
     ):
         code += ";"
-    if code[:1] in _HAZARDS and _previous_is_open(text, preceding):
+    if _COMMENTS.sub("", code, count=1)[:1] in _HAZARDS and _previous_is_open(text, preceding):
         code = ";" + code
     indent = indent_of(text.content, start, text.lines)
     if where == "after":

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fixaudit.fixers.base import Planned, Refusal, Situation, StepKind
-from fixaudit.fixers.codemods import docker, secret
+from fixaudit.fixers.codemods import docker, pool, secret
 from fixaudit.fixers.support import NAME, TEXT, closed
 
 CODEMODS: Mapping[str, tuple[Callable[[Mapping[str, Any], Situation], Planned], Mapping[str, Any]]] = {
     "externalize_secret": (secret.externalize_secret, closed((), key=TEXT)),
+    "shared_pool": (pool.shared_pool, closed((), driver=TEXT)),
     "dockerfile_user": (
         docker.set_user,
         closed(("user",), user=NAME, setup={"type": "array", "items": NAME, "minItems": 1}),
@@ -51,6 +52,7 @@ STEPS = (
         "codemod",
         "Run one of the fixes that are written in code: "
         "`externalize_secret` moves a credential (a row of `secret`) to the environment; "
+        "`shared_pool` lets the connections of a row of `call` come from one pool; "
         "`dockerfile_user`, `dockerfile_lines` and `dockerfile_tag` change the stage of a row of `dockerfile`.",
         closed(("name",), name={"enum": sorted(CODEMODS)}, args=_arguments()),
         _codemod,

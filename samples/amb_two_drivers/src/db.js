@@ -1,15 +1,16 @@
 "use strict";
 
-const { openConnection } = require("./driver");
+const { Client } = require("pg");
 
-// A new client for every request: fine in a demo, not under load.
-async function withClient(work) {
-  const client = await openConnection(process.env.DATABASE_URL);
+async function listItems() {
+  const client = new Client({ connectionString: process.env.DATABASE_URL });
+  await client.connect();
   try {
-    return await work(client);
+    const result = await client.query("SELECT id, name FROM items ORDER BY id");
+    return result.rows;
   } finally {
     await client.end();
   }
 }
 
-module.exports = { withClient };
+module.exports = { listItems };

@@ -2,14 +2,13 @@
 
 const express = require("express");
 const helmet = require("helmet");
-const { withClient } = require("./db");
+const { listItems } = require("./db");
 
 const app = express();
 app.use(helmet());
 
 app.get("/api/v1/items", async (req, res) => {
-  const result = await withClient((client) => client.query("SELECT id, name FROM items ORDER BY id"));
-  res.json(result.rows);
+  res.json(await listItems());
 });
 
 app.use((err, req, res, next) => {
