@@ -88,10 +88,11 @@ class SourceFile:
         if text is None or language is None:
             return None
         key = f"{language}\0{self.digest}"
-        return self.memo.get("module", key, lambda: _parse(language, text.content))  # type: ignore[no-any-return]
+        return self.memo.get("module", key, lambda: parse_module(language, text.content))  # type: ignore[no-any-return]
 
 
-def _parse(language: str, content: str) -> Module:
+def parse_module(language: str, content: str) -> Module:
+    """Read a program with the front end of its language."""
     if language == "python":
         from fixaudit.source.python import parse_python
 
@@ -213,9 +214,7 @@ class Project:
         if (file.shown if relation.any_encoding else file.text) is None:
             return ()
         key = f"{path}\0{file.digest}"
-        rows = self.memo.get(
-            f"rows:{relation.name}:{relation.version}", key, lambda: tuple(relation.rows(file))
-        )
+        rows = self.memo.get(f"rows:{relation.name}:{relation.version}", key, lambda: tuple(relation.rows(file)))
         return rows  # type: ignore[no-any-return]
 
     @cached_property

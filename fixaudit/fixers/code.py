@@ -94,13 +94,19 @@ def written(
 ) -> Code:
     """Fill in a template of code for one place: its imports become names, `env(…)` reads in the file's language."""
     before = at[0] if runs_at_import(program.module, at) else None
-    edits: list[Edit] = []
     bound: dict[str, str] = {}
+    edits: list[Edit] = []
+    current = program
     for name, wanted in imports.items():
         package, export = str(fill(wanted["package"], situation)), wanted.get("export", "default")
-        code = program.ensure_import(package, export, wanted.get("as"), hint=name, before=before)
-        edits += code.edits
+        # Each import is put beside those before it: two names of one module share a line.
+        shifted = None if before is None else before + len(current.text.content) - len(program.text.content)
+        code = current.ensure_import(package, export, wanted.get("as"), hint=name, before=shifted)
         bound[name] = code.code
+        edits = list(code.edits)
+        if len(imports) > 1:
+            current = current.after(code.edits)
+            edits = list(program.edits_to(current.text.content))
     functions = _functions(program, edits, before, alone=_is_one_call(template))
     return Code(str(fill(template, situation, functions, **bound, **more)), tuple(edits))
 

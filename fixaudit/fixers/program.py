@@ -11,10 +11,12 @@ import json
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import accumulate
 
-from fixaudit.facts import Facts
+from fixaudit.facts import Facts, parse_module
 from fixaudit.fixers.base import Refusal
 from fixaudit.fixers.expressions import quoted_like
 from fixaudit.projects import owner
@@ -46,6 +48,34 @@ class Program:
     language: str
     package_type: str | None = None
     first_party: tuple[str, ...] = ()
+
+    def after(self, edits: tuple[Edit, ...]) -> Program:
+        """Return the file with edits made."""
+        if not edits:
+            return self
+        text = self.text.apply(edits)
+        return replace(self, text=text, module=parse_module(self.language, text.content))
+
+    def edits_to(self, content: str) -> tuple[Edit, ...]:
+        """Return edits of whole lines that turn this file into another text.
+
+        New lines are put at the end of the line above them, where the insertion of a statement would stand, too.
+        """
+        if content == self.text.content:
+            return ()
+        old, new = self.text.content.splitlines(keepends=True), content.splitlines(keepends=True)
+        starts = [0, *accumulate(map(len, old))]
+        opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        edits = []
+        for tag, i, j, a, b in opcodes:
+            removed, added = "".join(old[i:j]), "".join(new[a:b])
+            newline = self.text.newline
+            if tag == "insert" and i and old[i - 1].endswith(newline) and added.endswith(newline):
+                place = starts[i] - len(newline)
+                edits.append(Edit(place, place, "", newline + added.removesuffix(newline)))
+            elif tag != "equal":
+                edits.append(Edit(starts[i], starts[j], removed, added))
+        return tuple(edits)
 
     @property
     def family(self) -> str:
