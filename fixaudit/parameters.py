@@ -22,6 +22,7 @@ from fixaudit.fixers.names import names
 from fixaudit.relations.base import Row, Truth
 from fixaudit.rulebook.rule import Parameter, Rule, Rulebook, Source, Variant
 from fixaudit.rulebook.template import FILTERS, render
+from fixaudit.runtimes import admitted, choice, declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +239,8 @@ def _raw(
             yield target.row.text(column), target.row
     elif source.kind == "value":
         yield (render(source.value, scope, {}) if isinstance(source.value, str) else str(source.value)), None
+    elif source.kind == "release":
+        yield from _release(str(source.value), facts, rulebook)
     elif source.query is not None:
         column = source.column or ""
         for match in select(source.query, facts, Vocabulary(rulebook.concepts)):
@@ -252,6 +255,23 @@ def _raw(
                 yield from ((item, row) for item in value)
             else:
                 yield row.text(column), row
+
+
+def _release(runtime: str, facts: Facts, rulebook: Rulebook) -> Iterable[tuple[str | None, Row | None]]:
+    """Yield the runtime release to use: one line, or each declaration's own where they contradict each other."""
+    rows = declared(facts, runtime)
+    unclear = [row for row in rows if "MAJORS" in row.opaque]
+    if unclear:
+        yield from ((None, row) for row in unclear)
+        return
+    lines = admitted(rows, runtime)
+    if lines is not None and not lines:
+        for row in rows:
+            yield choice(admitted((row,), runtime), rulebook.data, runtime) or row.text("SPEC"), row
+        return
+    chosen = choice(lines, rulebook.data, runtime)
+    if chosen is not None:
+        yield chosen, rows[0] if rows else None
 
 
 def _location(row: Row | None, column: str | None, facts: Facts) -> str:

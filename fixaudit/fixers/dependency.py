@@ -20,6 +20,7 @@ from fixaudit.fixers.support import NAME, closed, fill, names
 from fixaudit.formats.versions import node_majors, python_minors
 from fixaudit.projects import Root
 from fixaudit.relations import registry
+from fixaudit.runtimes import admitted, order, supported
 from fixaudit.snapshot import ChangeSet, FollowUp, LockUpdate
 
 UPDATED = ("npm", "uv")
@@ -149,7 +150,7 @@ def _version(situation: Situation, root: Root, package: str, python: bool) -> st
     if not isinstance(entry, Mapping):
         return Refusal(f"no version of {package} is known here: add it yourself", code="none")
     lines = _runtime_lines(situation, root, python)
-    for release in sorted(entry["releases"], key=lambda item: _order(str(item["version"])), reverse=True):
+    for release in sorted(entry["releases"], key=lambda item: order(str(item["version"])), reverse=True):
         spec = str(release["runtime"])
         if python:
             fits = not lines or python_minors(spec, lines) == frozenset(lines)
@@ -158,28 +159,14 @@ def _version(situation: Situation, root: Root, package: str, python: bool) -> st
             fits = not majors or node_majors(spec, majors) == frozenset(majors)
         if fits:
             return str(release["version"])
-    return Refusal(f"no known version of {package} runs on {', '.join(sorted(lines, key=_order))}", code="none")
-
-
-def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+    return Refusal(f"no known version of {package} runs on {', '.join(sorted(lines, key=order))}", code="none")
 
 
 def _runtime_lines(situation: Situation, root: Root, python: bool) -> tuple[str, ...]:
     """Return the release lines that every source of the project admits; the supported ones when none says anything."""
     runtime = "python" if python else "node"
-    relation = registry().get("runtime")
-    common: frozenset[str] | None = None
-    for row in situation.facts.project.view(root).rows(relation) if relation else ():
-        lines = row.values.get("MAJORS")
-        if row.values.get("RUNTIME", runtime) == runtime and isinstance(lines, list) and "MAJORS" not in row.opaque:
-            common = frozenset(lines) if common is None else common & frozenset(lines)
-    if common:
-        return tuple(sorted(common, key=_order))
-    data = situation.rulebook.data.get("runtimes", {})
-    releases = data.get("runtimes", {}).get(runtime, {}).get("releases", {})
-    as_of = str(data.get("as_of", ""))
-    return tuple(line for line, release in releases.items() if str(release.get("eol", "9999")) > as_of)
+    common = admitted(situation.facts.project.view(root).rows(registry()["runtime"]), runtime)
+    return tuple(sorted(common, key=order)) if common else supported(situation.rulebook.data, runtime)
 
 
 STEPS = (

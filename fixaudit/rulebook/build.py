@@ -82,6 +82,8 @@ def _source(written: Written) -> Source:
     if "rows" in written:
         values = dict(written.get("values", {}))
         return Source("rows", query=query(written["rows"]), column=written["column"], values=values, through=through)
+    if "release" in written:
+        return Source("release", value=written["release"])
     return Source("value", value=written["value"], through=through)
 
 

@@ -171,6 +171,8 @@ def _source(source: Source) -> str:
             text = f"{source.capture} of the finding"
         case "value":
             text = f"`{_short(source.value)}`"
+        case "release":
+            text = f"the {source.value} release that the project declares, else the newest settled one"
         case _:
             assert source.query is not None
             text = f"{source.column} of {query_text(source.query)}"

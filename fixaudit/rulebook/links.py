@@ -257,7 +257,7 @@ def _source_faults(
     elif "rows" in source:
         yield from query_faults(source["rows"], (*path, "rows"), known)
         yield from _column_faults(source["column"], columns_of(source["rows"], known), (*path, "column"))
-    elif isinstance(source["value"], str):
+    elif isinstance(source.get("value"), str):
         yield from template_faults(source["value"], (*path, "value"), names)
 
 

@@ -65,7 +65,7 @@ class Check:
 class Source:
     """Where candidates of a parameter come from."""
 
-    kind: str  # capture, rows, value
+    kind: str  # capture, rows, value, release (of the runtime that `value` names)
     capture: str | None = None
     query: Query | None = None
     column: str | None = None

@@ -208,6 +208,7 @@ def _parameter() -> Schema:
         closed(("capture",), capture=COLUMN, through=_THROUGH),
         closed(("rows", "column"), rows=ref("query"), column=COLUMN, values=mapping(ANY_TEXT), through=_THROUGH),
         closed(("value",), value={"type": ["string", "number", "boolean"]}, through=_THROUGH),
+        closed(("release",), release={"enum": ["node", "python"], "description": "the runtime release to use"}),
     )
     tier: Schema = {"type": "array", "items": source, "minItems": 1}
     scalar: Schema = {"type": ["string", "number", "boolean"]}
