@@ -202,6 +202,7 @@ def _describe(rulebook: Rulebook, project: Project, root: Root, vocabulary: Voca
     for name, stack in rulebook.stacks.items():
         if any(m.truth is Truth.YES for query in stack.detect for m in select(query, facts, vocabulary)):
             found.add(name)
+    found -= {name for name in found if found.intersection(rulebook.stacks[name].unless)}
     pending = list(found)
     while pending:
         for implied in rulebook.stacks[pending.pop()].implies:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fixaudit.audit import ERROR, FAIL, NOT_APPLICABLE, Audit, Finding, Place, audit_after
+from fixaudit.checks import captures
 from fixaudit.fixers import plan_all
 from fixaudit.fixers.base import Deferred, Planned, Refusal, Situation, Target
 from fixaudit.gate import Standing, standing
@@ -20,6 +22,7 @@ from fixaudit.issues import Issue, Tracker
 from fixaudit.ledger import CYCLES, Attempt, Entry, Fixed, Ledger, Location, Reason, merge_entries, scrub, sentence
 from fixaudit.parameters import Answer, extract
 from fixaudit.rulebook.rule import Rule, Variant
+from fixaudit.rulebook.template import UndefinedError, render
 from fixaudit.snapshot import ChangeSet, FileChange, FileState, LockUpdate, Overlay, Snapshot, digest_of
 from fixaudit.text import StaleEditError
 from fixaudit.verify import Verification, verify
@@ -222,7 +225,7 @@ class _Run:
         if self._declines(rule, issue, planned):
             self.close(issue, Reason("declined"))
             return
-        self.try_change(issue, rule, targets, planned, cycle, number, variant)
+        self.try_change(issue, rule, targets, planned, cycle, number, variant, situations[0].values)
 
     def _declines(self, rule: Rule, issue: Issue, change: ChangeSet) -> bool:
         if self.effects.confirm is None:
@@ -245,6 +248,7 @@ class _Run:
         cycle: int,
         number: int,
         variant: Variant,
+        values: Mapping[str, Any],
     ) -> None:
         """Audit and verify one planned change; keep it or go back to the parent tree."""
         change, failed = self._with_locks(planned)
@@ -263,7 +267,7 @@ class _Run:
         if not verification.kept:
             self._not_kept(issue, cycle, number, verification)
             return
-        title = rule.fix.title if rule.fix else rule.title
+        title = _title(rule, targets[0], values)
         self.keep(issue, rule, targets, change, overlay, after, cycle, number, title, variant)
 
     def _with_locks(self, change: ChangeSet) -> tuple[ChangeSet, Reason | None]:
@@ -509,6 +513,17 @@ def _planned(situations: Sequence[Situation]) -> Planned | Reason:
         if os.environ.get("FIXAUDIT_DEBUG"):
             raise
         return Reason("error", {"why": f"its fix crashed: {type(error).__name__}: {error}"})
+
+
+def _title(rule: Rule, target: Finding, values: Mapping[str, Any]) -> str:
+    """Say what the fix did, with the values that it used."""
+    if rule.fix is None:
+        return rule.title
+    names = {**captures(target.match), "path": target.path or "", "root": target.root, **values}
+    try:
+        return render(rule.fix.title, names, {})
+    except UndefinedError:
+        return rule.title
 
 
 def _blocks(final: Audit, entry: Entry) -> bool:

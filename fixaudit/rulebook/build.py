@@ -218,6 +218,7 @@ def stack(name: str, written: Written) -> Stack:
         tuple(query(entry) for entry in written["detect"]),
         written.get("facts", {}),
         written.get("assessed", True),
+        tuple(written.get("unless", ())),
     )
 
 

@@ -218,6 +218,7 @@ class Stack:
     detect: tuple[Query, ...]  # any of them has a row
     facts: Mapping[str, Any]
     assessed: bool = True  # False: recognised, but no rules are written for it
+    unless: tuple[str, ...] = ()  # not recognised beside one of these: FastAPI brings Starlette along
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ def stacks_schema() -> Schema:
         detect={"type": "array", "items": ref("query"), "minItems": 1},
         facts=mapping(union({"type": "string"}, {"type": "array", "items": ANY_TEXT})),
         assessed=FLAG,
+        unless=TEXTS,
     )
     return closed(
         ("stacks",), stacks=mapping(stack, {"pattern": r"^[a-z][a-z0-9-]*$", "description": "a name in lower case"})
