@@ -126,6 +126,12 @@ class Audit:
     def undecided(self) -> tuple[Finding, ...]:
         return tuple(sorted((f for v in self.verdicts for f in v.undecided), key=lambda f: f.order))
 
+    @cached_property
+    def minified(self) -> tuple[str, ...]:
+        """Return the files in a program's language that are not judged as programs because they are minified."""
+        files = (self.project.file(path) for path in self.project.paths)
+        return tuple(f.path for f in files if f is not None and f.kind.minified and f.kind.language is not None)
+
     def keys(self, place: Place) -> Counter[tuple[str, ...]]:
         """Return the multiset of finding identities of a rule at a root."""
         verdict = self.by_place.get(place)

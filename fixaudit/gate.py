@@ -81,13 +81,27 @@ def standing(audit: Audit, *, minimum: int = 90, blocked_files: Sequence[str] = 
     reasons = [f"{path} could not be read, and a P0 rule needs it" for path in blocked_files]
     reasons += _failures(audit.verdicts, several)
     if lowest is None:
-        reasons += [f"{item.root.path or '.'}: {item.why}" if several else str(item.why) for item in scores if item.why]
+        reasons += _unassessed(scores)
     elif lowest.score is not None and lowest.score < minimum:
         where = f" in {lowest.root.path or '.'}" if several else ""
         reasons.append(f"score {lowest.score}{where} is below {minimum}")
     score = lowest.score if lowest else None
     empty = not audit.project.paths
     return Standing(tuple(scores), score, band_of(score), Gate(not reasons, tuple(reasons)), empty)
+
+
+def _unassessed(scores: Sequence[RootScore]) -> list[str]:
+    """Say why no root is assessed, each reason once: a monorepo has dozens of roots with the same one."""
+    if len(scores) == 1:
+        return [scores[0].why] if scores[0].why else []
+    places: dict[str, list[str]] = {}
+    for item in scores:
+        if item.why:
+            places.setdefault(item.why, []).append(item.root.path or ".")
+    return [
+        f"{', '.join(roots[:3])}{f' and {len(roots) - 3} more' if len(roots) > 3 else ''}: {why}"
+        for why, roots in places.items()
+    ]
 
 
 def _failures(verdicts: Sequence[Verdict], several: bool) -> list[str]:

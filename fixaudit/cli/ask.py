@@ -23,7 +23,7 @@ def asker(session: Session, masker: Masker, *, everything: bool) -> Callable[[Ru
             return "yes"
         if not sys.stdin.isatty():
             return "no"
-        out = console.console(sys.stderr)
+        out = console.screen(sys.stderr, masker)
         console.say(out, (f"{rule.id} {rule.title}", "bold"))
         text = masker(diff.unified(overlay, overlay.apply(change.without_lock_updates()), change.paths()))
         for line in text.splitlines():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fixaudit.audit import Audit, Finding
-from fixaudit.cli.scan import require_rules
+from fixaudit.cli.scan import print_notes, require_rules
 from fixaudit.cli.timings import Timings
 from fixaudit.errors import BlockedError, UsageError
 from fixaudit.followups import REVIEW_NAME
@@ -156,6 +156,7 @@ def _progress() -> Callable[[Progress], None]:
 
 def _finish(session: Session, bench: Workbench, report: RunReport, options: Options) -> int:
     masker = masker_for(report.before) | masker_for(report.after)
+    print_notes(report.after)
     if options.diff:
         _print_diff(session, report, masker, options)
         return 0 if report.outcome == "success" else 1
@@ -168,8 +169,7 @@ def _finish(session: Session, bench: Workbench, report: RunReport, options: Opti
     else:
         from fixaudit.reports import console
 
-        out = console.console()
-        console.fix(out, report, follow_ups, review_path=review_path)
+        console.fix(console.screen(mask=masker), report, follow_ups, review_path=review_path)
     return 0 if report.outcome == "success" else 1
 
 

@@ -13,6 +13,8 @@ from fixaudit.gate import Standing
 from fixaudit.masking import Masker
 from fixaudit.session import Session, masker_for, names_rule, open_session, unknown_rules
 
+MOST_NOTES = 10
+
 
 def run_scan(
     paths: Sequence[Path],
@@ -100,20 +102,29 @@ def render(
     quiet: bool,
 ) -> None:
     masker = masker_for(judged)
+    print_notes(judged, everything=show_all)
     if format_ == "json":
         from fixaudit.reports import json
 
         sys.stdout.write(masker(json.dumps(json.scan(judged, standing, findings, fixable(judged)))))
-        for item in judged.diagnostics:
-            print(f"note: {item.path}: {item.message}", file=sys.stderr)
         return
     from fixaudit.reports import console
 
     style = console.Style(show_all, quiet, lambda finding: excerpt(judged, finding, masker))
-    out = console.console()
+    out = console.screen(mask=masker)
     if session.git_problem and not quiet:
         console.say(out, ("note", "yellow"), f"  git: {session.git_problem}")
     console.scan(out, judged, standing, findings, undecided, fixable(judged), style)
+
+
+def print_notes(judged: Audit, *, everything: bool = False) -> None:
+    """Name on stderr the files that could not be read as they should, whatever the format: nothing hides them."""
+    shown = judged.diagnostics if everything else judged.diagnostics[:MOST_NOTES]
+    for item in shown:
+        where = f"{item.path}:{item.line}" if item.line else item.path
+        print(f"note: {where}: {item.message}", file=sys.stderr)
+    if len(judged.diagnostics) > len(shown):
+        print(f"note: … and {len(judged.diagnostics) - len(shown)} more files (--show all)", file=sys.stderr)
 
 
 def fixable(judged: Audit) -> Callable[[Finding], bool]:

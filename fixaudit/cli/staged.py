@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fixaudit.audit import Audit, Finding
+from fixaudit.audit import Audit, Finding, audit_after
 from fixaudit.errors import RepositoryError
-from fixaudit.repository import Repository, committed_paths, ref_snapshot
+from fixaudit.repository import Repository, committed_paths, ref_snapshot, staged_paths
 from fixaudit.session import Session
 
 
@@ -36,19 +36,24 @@ def judge_staged(session: Session) -> Staged:
     judged = session.audit(session.index())
     located = [f for f in judged.findings if f.path in paths]
     elsewhere = [f for f in judged.findings if f.span is None and f.path not in paths]
-    counted = sorted([*located, *_new(session, session.repository, elsewhere)], key=lambda f: f.order)
+    counted = sorted([*located, *_new(session, session.repository, judged, elsewhere)], key=lambda f: f.order)
     return Staged(judged, paths, tuple(counted), tuple(f for f in judged.undecided if f.path in paths))
 
 
-def _new(session: Session, repository: Repository, findings: Sequence[Finding]) -> Sequence[Finding]:
+def _new(session: Session, repository: Repository, judged: Audit, findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return the findings that no parent of the commit has, by identity and number.
 
-    The parents are audited only when there is something to look up, which most commits do not have.
+    The parents are audited only when there is something to look up, and then only what the commit changes is read
+    again: the cost follows the commit, not the repository.
     """
     for parent in (repository.head.commit, *repository.merged_commits):
         if parent is None or not findings:
             return findings
-        before = session.audit(ref_snapshot(repository, parent, session.root))
+        before = audit_after(
+            judged,
+            ref_snapshot(repository, parent, session.root),
+            staged_paths(repository, session.root, against=parent),
+        )
         known = Counter((f.place, f.key) for f in before.findings)
         known.subtract((f.place, f.key) for f in findings)
         # Where a parent has some of them, which ones cannot be told: all are shown when there are more than before.

@@ -7,7 +7,9 @@ This module must not know how findings or fixes came about.
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
@@ -39,26 +41,35 @@ class Style:
     excerpt: Callable[[Finding], tuple[int, str, int, int] | None] = lambda _: None
 
 
-def console(stream: TextIO | None = None) -> Console:
-    """Return a console on a stream (default stdout) that never interprets text."""
+@dataclass(frozen=True)
+class Screen:
+    """Where lines go, and what takes credentials out of every text on its way."""
+
+    console: Console
+    mask: Callable[[str], str]
+
+
+def screen(stream: TextIO | None = None, mask: Callable[[str], str] = str) -> Screen:
+    """Return a screen on a stream (default stdout) that never interprets text."""
     from rich.console import Console
 
     stream = stream or sys.stdout
     terminal = stream.isatty()
-    return Console(
+    console = Console(
         file=stream, highlight=False, markup=False, emoji=False, width=None if terminal else WIDTH, soft_wrap=True
     )
+    return Screen(console, mask)
 
 
-def say(out: Console, *parts: str | tuple[str, str], indent: int = 0) -> None:
+def say(out: Screen, *parts: str | tuple[str, str], indent: int = 0) -> None:
     """Print one line of plain and (text, style) parts; control characters become visible."""
     from rich.text import Text
 
     line = Text(" " * indent)
     for part in parts:
         text, style = part if isinstance(part, tuple) else (part, "")
-        line.append(_clean(text), style=style)
-    out.print(line, soft_wrap=True)
+        line.append(_clean(out.mask(text)), style=style)
+    out.console.print(line, soft_wrap=True)
 
 
 def _clean(text: str) -> str:
@@ -68,7 +79,7 @@ def _clean(text: str) -> str:
 
 
 def scan(
-    out: Console,
+    out: Screen,
     audit: Audit,
     standing: Standing,
     findings: Sequence[Finding],
@@ -90,13 +101,13 @@ def scan(
             say(out, f"… and {len(undecided) - len(shown)} more (--show all)", indent=2)
         say(out)
     _errors(out, audit)
-    _diagnostics(out, audit, style)
+    _skipped(out, audit, style)
     _verdict(out, standing)
     if not style.quiet:
         _next(out, findings, fixable)
 
 
-def _head(out: Console, audit: Audit) -> None:
+def _head(out: Screen, audit: Audit) -> None:
     from fixaudit import __version__
 
     for root in audit.roots:
@@ -117,7 +128,7 @@ def _by_rule(audit: Audit, findings: Sequence[Finding]) -> Iterable[tuple[Rule, 
 
 
 def _rule(
-    out: Console,
+    out: Screen,
     audit: Audit,
     rule: Rule,
     group: list[Finding],
@@ -139,7 +150,7 @@ def _rule(
     if not style.quiet:
         able = sum(fixable(f) for f in group)
         if rule.fix is not None and able:
-            title = rule.fix.title.split("{{")[0].rstrip() if "{{" in rule.fix.title else rule.fix.title
+            title = re.sub(r"\{\{.*?\}\}", "…", rule.fix.title)  # what stands there is only known once it is planned
             note = "" if rule.fix.safety == "safe" else ", with --unsafe-fixes"
             say(out, ("fix", "green"), f"  {title} ({rule.fix.safety}{note})", indent=4)
         elif rule.contract is not None:
@@ -147,7 +158,7 @@ def _rule(
     say(out)
 
 
-def _code(out: Console, line: int, text: str, first: int, last: int, *, color: str) -> None:
+def _code(out: Screen, line: int, text: str, first: int, last: int, *, color: str) -> None:
     """Print a line with its span marked; a long line is cut around the span."""
     start = 0
     if len(text) > LONGEST_LINE:
@@ -166,24 +177,24 @@ def _place(finding: Finding) -> str:
     return ":".join(str(part) for part in parts if part is not None)
 
 
-def _errors(out: Console, audit: Audit) -> None:
+def _errors(out: Screen, audit: Audit) -> None:
     for verdict in audit.verdicts:
         if verdict.error:
             say(out, ("error", "bold red"), f"  {verdict.rule} could not be evaluated: {verdict.error}")
 
 
-def _diagnostics(out: Console, audit: Audit, style: Style) -> None:
-    shown = audit.diagnostics if style.show_all else audit.diagnostics[:10]
-    for item in shown:
-        where = f"{item.path}:{item.line}" if item.line else item.path
-        say(out, ("note", "yellow"), f"  {where}: {item.message}")
-    if len(audit.diagnostics) > len(shown):
-        say(out, f"… and {len(audit.diagnostics) - len(shown)} more notes (--show all)")
-    if shown:
-        say(out)
+def _skipped(out: Screen, audit: Audit, style: Style) -> None:
+    """Name what looks like a program and was not read as one, so that nobody takes silence for a pass."""
+    if not audit.minified or style.quiet:
+        return
+    shown = audit.minified if style.show_all else audit.minified[:3]
+    more = f" and {len(audit.minified) - len(shown)} more (--show all)" if len(audit.minified) > len(shown) else ""
+    noun = "file" if len(audit.minified) == 1 else "files"
+    say(out, ("skipped", "dim"), f"  {len(audit.minified)} minified {noun}: {', '.join(shown)}{more}")
+    say(out)
 
 
-def _verdict(out: Console, standing: Standing) -> None:
+def _verdict(out: Screen, standing: Standing) -> None:
     if standing.empty:
         say(out, "Nothing to judge: there is no file here.")
         return
@@ -194,13 +205,14 @@ def _verdict(out: Console, standing: Standing) -> None:
         say(out, (f"{score}. Gate open{extra}.", "bold green"))
     else:
         say(out, (f"{score}. Gate shut{extra}: ", "bold"), "; ".join(standing.gate.reasons))
-    for item in standing.roots:
-        if len(standing.roots) > 1:
-            number = item.why or f"score {item.score}, {item.band}"
-            say(out, f"{item.root.path or '.'}: {number}", indent=2)
+    if len(standing.roots) > 1:
+        for item in standing.roots:
+            # Why a root is not assessed stands among the reasons already.
+            if item.score is not None:
+                say(out, f"{item.root.path or '.'}: score {item.score}, {item.band}", indent=2)
 
 
-def _next(out: Console, findings: Sequence[Finding], fixable: Callable[[Finding], bool]) -> None:
+def _next(out: Screen, findings: Sequence[Finding], fixable: Callable[[Finding], bool]) -> None:
     if not findings:
         return
     say(out)
@@ -217,7 +229,7 @@ def _next(out: Console, findings: Sequence[Finding], fixable: Callable[[Finding]
     say(out, (f"fixaudit explain {findings[0].rule}", "bold"), "  why it matters and what the fix does", indent=2)
 
 
-def fix(out: Console, report: RunReport, follow_ups: Sequence[FollowUp], *, review_path: str | None) -> None:
+def fix(out: Screen, report: RunReport, follow_ups: Sequence[FollowUp], *, review_path: str | None) -> None:
     """Print the end of a run of `fix`."""
     own = [item for item in report.fixed if item.by is None]
     along = [item for item in report.fixed if item.by is not None]
@@ -227,9 +239,9 @@ def fix(out: Console, report: RunReport, follow_ups: Sequence[FollowUp], *, revi
     for item in along:
         say(out, ("fixed", "green"), f"  {item.rule}  {item.path or ''}  along with {item.by}")
     taken_back = report.ledger.reverted()
-    for attempt in taken_back:
-        if attempt.reason is not None:
-            say(out, ("taken back", "yellow"), f"  {attempt.rule}  {sentence(attempt.reason)}")
+    said = Counter((a.rule, sentence(a.reason)) for a in taken_back if a.reason is not None)
+    for (rule, why), times in said.items():
+        say(out, ("taken back", "yellow"), f"  {rule}  {why}{f' ({times} times)' if times > 1 else ''}")
     for entry in report.review:
         _review_line(out, entry)
     if own or along or report.review:
@@ -253,12 +265,12 @@ def fix(out: Console, report: RunReport, follow_ups: Sequence[FollowUp], *, revi
     _after_fix(out, report, review_path)
 
 
-def _review_line(out: Console, entry: Entry) -> None:
+def _review_line(out: Screen, entry: Entry) -> None:
     where = f"  ({entry.locations[0]})" if entry.locations else ""
     say(out, ("needs you", "magenta"), f"  {entry.line}", (where, "cyan"))
 
 
-def _after_fix(out: Console, report: RunReport, review_path: str | None) -> None:
+def _after_fix(out: Screen, report: RunReport, review_path: str | None) -> None:
     say(out)
     if report.changed:
         say(out, ("git diff", "bold"), "         read what changed", indent=2)

@@ -117,26 +117,14 @@ def index_entries(repository: Repository, root: Path) -> dict[str, Entry]:
     return entries
 
 
-def staged_paths(repository: Repository, root: Path | None = None) -> dict[str, str]:
+def staged_paths(repository: Repository, root: Path | None = None, *, against: str | None = None) -> dict[str, str]:
     """Return what differs between HEAD and the index below `root`: A, M, D or T by path relative to `root`.
 
     A rename is a deletion and an addition. Everything is added where HEAD is unborn; submodules are left out.
+    `against` names another commit than HEAD.
     """
-    return _staged_against(repository, repository.head.commit or repository.empty_tree, root or repository.top)
-
-
-def committed_paths(repository: Repository, root: Path | None = None) -> frozenset[str]:
-    """Return what the commit that is being made changes by itself, deletions included.
-
-    In a merge that is what differs from every parent: what comes over unchanged from either side was committed there.
-    """
-    paths = frozenset(staged_paths(repository, root))
-    for parent in repository.merged_commits:
-        paths &= frozenset(_staged_against(repository, parent, root or repository.top))
-    return paths
-
-
-def _staged_against(repository: Repository, base: str, root: Path) -> dict[str, str]:
+    root = root or repository.top
+    base = against or repository.head.commit or repository.empty_tree
     prefix = repository.prefix(root)
     found: dict[str, str] = {}
     arguments = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ita-invisible-in-index", base]
@@ -146,6 +134,17 @@ def _staged_against(repository: Repository, base: str, root: Path) -> dict[str, 
         if "160000" not in (before, after) and path.startswith(prefix):
             found[path[len(prefix) :]] = status[0]
     return found
+
+
+def committed_paths(repository: Repository, root: Path | None = None) -> frozenset[str]:
+    """Return what the commit that is being made changes by itself, deletions included.
+
+    In a merge that is what differs from every parent: what comes over unchanged from either side was committed there.
+    """
+    paths = frozenset(staged_paths(repository, root))
+    for parent in repository.merged_commits:
+        paths &= frozenset(staged_paths(repository, root, against=parent))
+    return paths
 
 
 @dataclass(frozen=True)
