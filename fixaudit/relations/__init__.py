@@ -26,6 +26,7 @@ MODULES: tuple[str, ...] = (
     "dependencies",
     "docker",
     "dotenv",
+    "entries",
     "env_reads",
     "files",
     "imports",
