@@ -74,6 +74,8 @@ ORM = frozenset(
 NAMES = frozenset(
     {"db", "pool", "client", "conn", "connection", "knex", "prisma", "sequelize", "session", "cursor", "cur"}
 )
+# `db: Session = Depends(get_db)`: the default says nothing of what the parameter will be.
+INJECTED = ("fastapi#Depends.", "fastapi#Security.", "fastapi.params#Depends.")
 TAGS = frozenset({"sql", "$queryRaw", "$executeRaw"})
 SQL_START = re.compile(
     r"\s*(?:--[^\n]*\n\s*)*\(?\s*(select|insert|update|delete|replace|create|alter|drop|truncate|with|begin|commit|rollback|"
@@ -157,6 +159,7 @@ def _statement(resolver: Resolver, expr: Expr, frame: Frame) -> Found | None:
     if method not in STATEMENTS and method not in ORM:
         return None
     text, certain, _ = resolver.callee(expr, frame)
+    certain = certain and not text.startswith(INJECTED)
     driver = _driver(text) if certain else None
     receiver = expr.callee.object
     if driver is None and not certain:
@@ -329,7 +332,7 @@ def _normal(text: str) -> str:
 
 
 def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
-    return per_file(facts, "query:1", WORDS, _compute)
+    return per_file(facts, "query:2", WORDS, _compute)
 
 
 RELATIONS = (RootRelation("query", "Statements sent to databases.", COLUMNS, _rows),)
