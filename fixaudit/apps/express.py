@@ -8,14 +8,16 @@ This module must not know how a program is followed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fixaudit.apps.frameworks import Part, arity, handler_name, parts_of
 from fixaudit.apps.headers import headers_of, promises
-from fixaudit.apps.leaks import leaks_of
+from fixaudit.apps.leaks import leaks_and_place
 from fixaudit.apps.model import Event, Owner
 from fixaudit.apps.serving import literal_port, port_of
+from fixaudit.relations.base import Value
 from fixaudit.resolve.things import Definition, Frame, Opaque, Thing
 from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Argument, Call, Expr, Member, Name, Target, walk
@@ -56,6 +58,8 @@ HARMLESS = (
     "firebase-functions", "@google-cloud/functions-framework#", "express-list-routes#", "lightship#", "stoppable#",
     "process.", "Object.", "Promise.", "setTimeout", "setInterval",
 )  # fmt: skip
+_ERROR = re.compile(r"_?(err|error|exception|e|ex)$", re.IGNORECASE)
+_REQUEST = re.compile(r"_*(req|request|ctx|_)$", re.IGNORECASE)
 ERROR_PACKAGES = {"errorhandler#default": "stack", "strong-error-handler#default": "none"}
 HIDDEN = frozenset({"KIND", "METHOD", "PATH", "CALLEE", "HANDLER", "ARITY", "LEAKS"})
 
@@ -204,9 +208,15 @@ class Express:
         event.arity = arity(function)
         definition = function.frame.scopes.module.functions[function.index]
         event.is_async = definition.is_async
+        names = [target.name or "" for target in definition.parameters]
+        if event.arity == 3 and len(names) == 3 and _ERROR.match(names[0]) and _REQUEST.match(names[1]):
+            event.takes_error = True
+            last = definition.parameters[-1]
+            end = (last.annotation_span or last.span)[1]
+            event.last_parameter = Value("unknown", "", (last.span[0], end), function.path)
         if event.arity == 4:
             event.kind = "error_handler"
-            event.leaks = leaks_of(machine.resolver, function)
+            event.leaks, event.told = leaks_and_place(machine.resolver, function)
             if event.leaks is None:
                 event.opaque |= {"LEAKS"}
             return

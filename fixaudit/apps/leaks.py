@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fixaudit.relations.base import Value
 from fixaudit.resolve.names import Resolver
 from fixaudit.resolve.scopes import expressions
 from fixaudit.resolve.things import Definition, Frame
@@ -22,22 +23,26 @@ TELLING = frozenset({"message", "args", "toString", "original", "orig", "sqlMess
 STACK_CALLS = frozenset({"traceback#format_exc", "traceback#format_exception", "traceback#format_tb"})
 
 
-def leaks_of(resolver: Resolver, function: Definition, depth: int = 2) -> str | None:
-    """Say what a handler's answer holds of the error: "stack", "message", "none"; None when it cannot be read."""
+def leaks_and_place(resolver: Resolver, function: Definition, depth: int = 2) -> tuple[str | None, Value | None]:
+    """Say what a handler's answer holds of the error: "stack", "message", "none"; None when it cannot be read.
+
+    The second value is the place of the stack trace, when it is written in one place of the answer itself.
+    """
     definition = function.frame.scopes.module.functions[function.index]
     frame = resolver.enter(function, None, None, function.frame.this)
     names = [target.name for target in definition.parameters if target.name not in ("self", "cls")]
     if not names or (frame.python and len(names) < 1):
-        return None
+        return None, None
     # Express gives the error first; Starlette gives (request, exc); Flask gives the error alone.
     error = names[min(1, len(names) - 1)] if frame.python else names[0]
     if error is None:
-        return None
+        return None, None
     reader = _Reader(resolver, frame, {error}, depth)
     found = "none"
     for statement in definition.body:
         found = _worse(found, reader.statement(statement))
-    return None if reader.hidden and found != "stack" else found
+    place = reader.places[0] if len(reader.places) == 1 and reader.places[0].span[0] > 0 else None
+    return (None if reader.hidden and found != "stack" else found), place
 
 
 def _worse(left: str, right: str) -> str:
@@ -53,6 +58,7 @@ class _Reader:
         self.messages: set[str] = set()
         self.stacks: set[str] = set()
         self.hidden = False
+        self.places: list[Value] = []
 
     def statement(self, statement: Statement) -> str:
         guards = [
@@ -141,7 +147,10 @@ class _Reader:
         """Say what of the error an expression holds. `sent`: an error itself that is sent shows its fields."""
         found = "none"
         for part in self._visible(expr):
-            found = _worse(found, self._one(part, sent))
+            held = self._one(part, sent)
+            if held == "stack" and sent:
+                self.places.append(Value("unknown", "", part.span, self.frame.path))
+            found = _worse(found, held)
         return found
 
     def _visible(self, expr: Expr) -> Iterator[Expr]:

@@ -53,6 +53,9 @@ class Event:
     headers: tuple[str, ...] = ()  # security headers that a middleware sets
     port: str | None = None
     port_value: Value | None = None
+    takes_error: bool = False  # three parameters, the first named like an error: no error handler to Express
+    told: Value | None = None  # the one place where an error handler tells the client the stack trace
+    last_parameter: Value | None = None
     mounted: Owner | None = None
     middleware: tuple[str, ...] = ()
     opaque: frozenset[str] = frozenset()

@@ -5,11 +5,12 @@ This module must not know which call registers what; `python` does.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fixaudit.apps.frameworks import Part, handler_name, parts_of
 from fixaudit.apps.headers import headers_of
-from fixaudit.apps.leaks import leaks_of
+from fixaudit.apps.leaks import leaks_and_place
 from fixaudit.apps.model import Event, Owner
 from fixaudit.apps.serving import default_port, literal_port, port_of
 from fixaudit.resolve.names import positional
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 PREFIXES = {"fastapi": "prefix", "flask": "url_prefix", "starlette": "prefix"}
 VERBS = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "trace"})
 HIDDEN = frozenset({"KIND", "METHOD", "PATH", "CALLEE", "HANDLER", "ARITY", "LEAKS"})
+
+
+_CATCHES_ALL = re.compile(r"^\s*except\s*(:|\(?(Base)?Exception\b)", re.MULTILINE)
 
 
 def new_event(machine: Machine, kind: str, call: Call, receiver: Expr, frame: Frame) -> Event:
@@ -43,6 +47,11 @@ def describe_headers(machine: Machine, event: Event, expr: Expr, frame: Frame, t
     """Say which security headers a middleware sets."""
     headers = headers_of(machine.resolver, expr, frame, thing)
     event.headers = headers or ()
+    if isinstance(thing, Definition) and thing.kind in ("function", "class"):
+        module = thing.frame.scopes.module
+        span = (module.functions if thing.kind == "function" else module.classes)[thing.index].span
+        if _CATCHES_ALL.search(machine.resolver.source(thing.frame, span)):
+            event.catches = "Exception"
     if headers is None:
         event.opaque |= {"HEADERS"}
 
@@ -173,7 +182,7 @@ def error_body(machine: Machine, event: Event, function: Definition) -> None:
     definition = function.frame.scopes.module.functions[function.index]
     event.arity = len(definition.parameters)
     event.is_async = definition.is_async
-    event.leaks = leaks_of(machine.resolver, function)
+    event.leaks, event.told = leaks_and_place(machine.resolver, function)
     if event.leaks is None:
         event.opaque |= {"LEAKS"}
 

@@ -13,7 +13,7 @@ from typing import Any
 from fixaudit.checks import Match, Vocabulary, select
 from fixaudit.fixers.base import Planned, Refusal, Situation, StepKind
 from fixaudit.fixers.code import IMPORTS, Spot, spot, written
-from fixaudit.fixers.program import open_program
+from fixaudit.fixers.program import Program, open_program
 from fixaudit.fixers.support import TEXT, closed, edited
 from fixaudit.relations.base import Row, Truth
 from fixaudit.source.ir import Span
@@ -29,7 +29,25 @@ def _anchor(written_anchor: Mapping[str, Any], situation: Situation, where: str)
     program = open_program(situation.facts, row.path)
     if isinstance(program, Refusal):
         return program
-    return Spot(program, row.spans.get(written_anchor.get("on", "STATEMENT"), row.span)), row
+    span = row.spans.get(written_anchor.get("on", "STATEMENT"), row.span)
+    if row.values.get("CONDITIONAL") is True or row.values.get("REPEATED") is True:
+        outer = _block_around(program, span)
+        if outer is None:
+            line = program.text.lines.position(span[0])[0]
+            return Refusal(f"{row.path}:{line} does not run exactly once, so nothing is put beside it", code="shape")
+        span = outer
+    return Spot(program, span), row
+
+
+def _block_around(program: Program, span: Span) -> Span | None:
+    """Return the outermost block around a statement: what belongs behind `if (x) app.use(y)` stands behind the `if`."""
+    bodies = [program.module.body, *(function.body for function in program.module.functions)]
+    for body in bodies:
+        for statement in body:
+            if statement.span == span and statement.guards:
+                _, header, block = statement.guards[0]
+                return header[0], block[1]
+    return None
 
 
 def _picked(written_anchor: Mapping[str, Any], situation: Situation, where: str) -> Row | Refusal:

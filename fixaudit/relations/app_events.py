@@ -40,8 +40,14 @@ COLUMNS = {
     "HANDLER": Column("text", "The handler or router as written; empty for an inline function."),
     "MIDDLEWARE": Column("set", "What a route applies before its handler: functions, dependencies, other decorators."),
     "ARITY": Column("number", "How many parameters the handler takes, as Express counts them."),
-    "LEAKS": Column("text", "What an error handler tells the client of the error.", ("stack", "message", "none")),
-    "CATCHES": Column("text", "What a Python error handler is registered for, as written."),
+    "LEAKS": Column("text", "What an error handler tells the client of the error. Nested: `option.stack`, the one "
+                    "place of a stack trace.", ("stack", "message", "none")),
+    "CATCHES": Column("text", "What a Python error handler is registered for, as written; Exception for a middleware "
+                      "that catches all."),
+    "TAKES_ERROR": Column("flag", "A middleware of three parameters whose first is named like an error: to Express it "
+                          "is no error handler. Nested: `option.parameter`, its last parameter."),
+    "MISPLACED": Column("flag", "An error handler that comes before the last route of its application, where none "
+                        "comes after it (Express)."),
     "HEADERS": Column("set", "Security headers that a middleware sets, in lower case; opaque where its name promises "
                       "some and it cannot be read."),
     "ANSWERS": Column("flag", "It answers HTTP requests by itself: a route, static files, a foreign application."),
@@ -176,7 +182,8 @@ def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
     resolver.touched.clear()
     events = placed(facts)
     files = {id(item.app) for item in events if item.event.kind == "static"}
-    rows = _distinct(sorted((row_of(item, pages or id(item.app) in files) for item in events), key=_place))
+    found = sorted((row_of(item, pages or id(item.app) in files) for item in events), key=_place)
+    rows = _with_misplaced(_distinct(found))
     known.append((stamp(facts, resolver.touched), rows))
     return rows
 
@@ -225,6 +232,8 @@ def row_of(item: Placed, pages: bool) -> Row:
         "MIDDLEWARE": list(event.middleware),
         "ARITY": event.arity,
         "LEAKS": event.leaks,
+        "TAKES_ERROR": event.takes_error,
+        "MISPLACED": False,
         "HEADERS": list(event.headers),
         "ANSWERS": answers(item),
         "PAGES": pages,
@@ -244,7 +253,34 @@ def row_of(item: Placed, pages: bool) -> Row:
         nested["option"] = Value("object", "", (0, 0), event.path, (), {"port": port} if port is not None else {})
         if port is not None and port.kind == "unknown":
             opaque.add("PORT")
+    places = {"stack": event.told, "parameter": event.last_parameter}
+    written = {name: value for name, value in places.items() if value is not None}
+    if written:
+        nested["option"] = Value("object", "", (0, 0), event.path, (), written)
     return Row(event.path, event.span, values, spans, tuple(sorted(opaque)), nested)
+
+
+def _with_misplaced(rows: Sequence[Row]) -> list[Row]:
+    """Mark the error handlers of applications that answer behind all of them."""
+    last: dict[str, dict[str, float]] = {}
+    for row in rows:
+        app, place = row.values["APP"], row.values["SEQ"]
+        if isinstance(app, str) and isinstance(place, int | float):
+            marks = last.setdefault(app, {"answer": -1, "handler": -1, "hidden": -1})
+            kind = "answer" if row.values["ANSWERS"] else "handler" if row.values["KIND"] == "error_handler" else ""
+            kind = "hidden" if "KIND" in row.opaque else kind
+            if kind:
+                marks[kind] = max(marks[kind], place)
+    found = []
+    for row in rows:
+        marks = last.get(str(row.values["APP"]), {})
+        if row.values["KIND"] == "error_handler" and row.values["FRAMEWORK"] == "express" and marks:
+            if marks["handler"] < marks["answer"]:
+                hidden = ("MISPLACED",) if marks["hidden"] > marks["handler"] else ()
+                values = {**row.values, "MISPLACED": True}
+                row = Row(row.path, row.span, values, row.spans, (*row.opaque, *hidden), row.nested)
+        found.append(row)
+    return found
 
 
 RELATIONS = (
