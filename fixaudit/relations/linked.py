@@ -87,7 +87,7 @@ def per_file(
         )
         found = next((kept for marks, kept in known if holds(facts, marks)), None)
         if found is None:
-            resolver.touched.clear()
+            resolver.begin()
             frame = resolver.frame(path)
             found = () if frame is None else tuple(compute(resolver, file, frame))
             known.append((stamp(facts, resolver.touched - {path}), found))

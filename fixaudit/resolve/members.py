@@ -43,12 +43,15 @@ def class_member(resolver: Resolver, thing: Definition, name: str, steps: int) -
             "function", Frame(thing.path, tables, thing.frame.function, thing.frame.parent,
                               thing.frame.arguments, thing, thing.frame.key, thing.frame.called), method,
         )  # fmt: skip
-    values = tables.members.get((thing.index, name), ())
-    things = []
-    for value, scope in values:
-        if value is None or (isinstance(value, Literal) and value.value is None):
-            continue
-        things.append(resolver.resolve(value, _method_frame(resolver, thing, scope), steps))
+    values = [
+        (value, scope)
+        for value, scope in tables.members.get((thing.index, name), ())
+        if value is not None and not (isinstance(value, Literal) and value.value is None)
+    ]
+    things = resolver.each(
+        (id(thing.frame), name, thing.index),
+        lambda: [resolver.resolve(value, _method_frame(resolver, thing, scope), steps) for value, scope in values],
+    )
     if len(things) == 1:
         return things[0]
     if things:

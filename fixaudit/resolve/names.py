@@ -8,13 +8,14 @@ This module must not know of relations or of any single package.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fixaudit.resolve import binding as calls
 from fixaudit.resolve import imports, members, naming
 from fixaudit.resolve.files import Files
-from fixaudit.resolve.scopes import Binding
+from fixaudit.resolve.scopes import Assignment, Binding
 from fixaudit.resolve.things import Definition, Frame, Opaque, Package, Thing
 from fixaudit.source.ir import (
     Argument,
@@ -42,6 +43,10 @@ MAX_DEPTH = 80
 MAX_STEPS = 4000
 """Resolutions that one question may need: functions that call each other twice over would need exponentially many."""
 
+MAX_REENTRIES = 2
+"""How often one name may be met while it is being resolved: `m = m.default` needs it once more, and the n assignments
+`query = query.where(…)` of a query builder would be gone through in all n! orders."""
+
 MAX_OPTIONS = 16
 """Alternatives of one expression that are looked at."""
 
@@ -57,6 +62,20 @@ class Resolver(Files):
     _held: list[Frame] = field(default_factory=list)
     _spent: int = 0
     _nesting: int = 0
+    _entered: Counter[tuple[int, int | str, int]] = field(default_factory=Counter, repr=False)
+    _cuts: int = 0  # how often an answer was cut short; such answers depend on what was being asked around them
+    _answers: dict[tuple[int, int, int], tuple[Thing, Expr, Frame]] = field(default_factory=dict, repr=False)
+    _members: dict[tuple[int, str, int], tuple[Thing, Thing]] = field(default_factory=dict, repr=False)
+
+    def begin(self) -> None:
+        """Start the questions about one file: forget the paths that were touched, and the answers that rest on them.
+
+        Answers are kept only so long because a remembered one touches nothing. Chains of calls ask for their beginnings
+        again and again: without this, a query builder's chain of n calls costs n³ resolutions.
+        """
+        self.touched.clear()
+        self._answers.clear()
+        self._members.clear()
 
     # Frames
 
@@ -76,23 +95,36 @@ class Resolver(Files):
 
     def resolve(self, expr: Expr, frame: Frame, steps: int = FAR) -> Thing:
         """Follow an expression to its end."""
+        known = self._answers.get((id(expr), id(frame), steps))
+        if known is not None:
+            return known[0]
         key = (id(expr), id(frame))
-        if key in self._active or not self._descend():
+        if key in self._active:
+            self._cuts += 1
             return Opaque("it refers to itself")
+        if not self._descend():
+            return Opaque("it refers to itself")
+        cuts = self._cuts
         self._active.add(key)
         self._held.append(frame)  # ids stay unique while a frame is alive
         self._nesting += 1
         try:
-            return self._resolve(expr, frame, steps)
+            found = self._resolve(expr, frame, steps)
         finally:
             self._nesting -= 1
             self._active.discard(key)
             self._held.pop()
+        if self._cuts == cuts or not self._nesting:
+            self._answers[id(expr), id(frame), steps] = (found, expr, frame)
+        return found
 
     def _descend(self) -> bool:
         """Count one step of the question that is being answered; False when it has gone too deep or too far."""
         self._spent = self._spent + 1 if self._nesting else 0
-        return self._nesting < MAX_DEPTH and self._spent < MAX_STEPS
+        if self._nesting < MAX_DEPTH and self._spent < MAX_STEPS:
+            return True
+        self._cuts += 1
+        return False
 
     def _resolve(self, expr: Expr, frame: Frame, steps: int) -> Thing:
         match expr:
@@ -159,22 +191,36 @@ class Resolver(Files):
             return Definition("function", frame, binding.functions[-1])
         if binding.classes and not binding.values:
             return Definition("class", frame, binding.classes[-1])
-        things: list[Thing] = []
-        for target, value, statement, scope in binding.values:
-            at = self._inner(frame, scope)
-            if value is None or any(guard[0] == "for" and _in(statement.span, guard[1]) for guard in statement.guards):
-                things.append(Opaque("an item of a loop"))
-                continue
-            thing = self.take(self.resolve(value, at, steps), target.path, steps)
-            if target.default is not None:
-                thing = Opaque("a default", (thing, self.resolve(target.default, at, steps)))
-            things.append(thing)
+        things = self.each(
+            (id(frame), id(binding), 0), lambda: [self._assigned(i, frame, steps) for i in binding.values]
+        )
         certain = len(things) == 1 and not binding.changed and binding.parameter is None
         if certain and not (binding.imports or binding.functions or binding.classes):
             return things[0]
         if binding.imports:
             things.insert(0, self.imported(binding.imports[0], frame, steps))
         return Opaque(f"{binding.name} is assigned more than once", tuple(things))
+
+    def each(self, name: tuple[int, int | str, int], follow: Callable[[], list[Thing]]) -> list[Thing]:
+        """Return what a name was assigned, unless it is being followed for the MAX_REENTRIES-th time already."""
+        if self._entered[name] == MAX_REENTRIES:
+            self._cuts += 1
+            return [Opaque("it refers to itself")]
+        self._entered[name] += 1
+        try:
+            return follow()
+        finally:
+            self._entered[name] -= 1
+
+    def _assigned(self, assignment: Assignment, frame: Frame, steps: int) -> Thing:
+        target, value, statement, scope = assignment
+        at = self._inner(frame, scope)
+        if value is None or any(guard[0] == "for" and _in(statement.span, guard[1]) for guard in statement.guards):
+            return Opaque("an item of a loop")
+        thing = self.take(self.resolve(value, at, steps), target.path, steps)
+        if target.default is not None:
+            thing = Opaque("a default", (thing, self.resolve(target.default, at, steps)))
+        return thing
 
     def _inner(self, frame: Frame, scope: int | None) -> Frame:
         """Return the frame in which an assignment stands: this one, or a function inside of it."""
@@ -232,13 +278,22 @@ class Resolver(Files):
 
     def member(self, thing: Thing, name: str, steps: int = FAR) -> Thing:
         """Return the member `name` of a thing."""
+        if isinstance(thing, Package):
+            return thing.member(name)
+        known = self._members.get((id(thing), name, steps))
+        if known is not None:
+            return known[0]
         if not self._descend():
             return Opaque("it refers to itself")
+        cuts = self._cuts
         self._nesting += 1
         try:
-            return self._member(thing, name, steps)
+            found = self._member(thing, name, steps)
         finally:
             self._nesting -= 1
+        if self._cuts == cuts or not self._nesting:
+            self._members[id(thing), name, steps] = (found, thing)
+        return found
 
     def _member(self, thing: Thing, name: str, steps: int) -> Thing:
         match thing:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fixaudit.source.ir import Export, Expr, FunctionRef, Import, Module, Name, Other, Statement, Target, dotted, walk
 
 ScopeIndex = int | None
+Assignment = tuple[Target, Expr | None, Statement, ScopeIndex]
 
 
 @dataclass
@@ -23,7 +24,7 @@ class Binding:
     name: str
     scope: ScopeIndex
     parameter: Target | None = None
-    values: list[tuple[Target, Expr | None, Statement, ScopeIndex]] = field(default_factory=list)
+    values: list[Assignment] = field(default_factory=list)
     functions: list[int] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
