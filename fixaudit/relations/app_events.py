@@ -179,7 +179,7 @@ def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
         if holds(facts, marks):
             return rows  # type: ignore[no-any-return]
     resolver = resolver_of(facts)
-    resolver.touched.clear()
+    resolver.begin()
     events = placed(facts)
     files = {id(item.app) for item in events if item.event.kind == "static"}
     found = sorted((row_of(item, pages or id(item.app) in files) for item in events), key=_place)
