@@ -191,7 +191,8 @@ class Resolver(Files):
             return Definition("function", frame, binding.functions[-1])
         if binding.classes and not binding.values:
             return Definition("class", frame, binding.classes[-1])
-        things = self.each(
+        key = (id(frame), id(binding), 0)
+        things = self.each(key, lambda: [self._assigned(item, frame, steps) for item in binding.values])
             (id(frame), id(binding), 0), lambda: [self._assigned(i, frame, steps) for i in binding.values]
         )
         certain = len(things) == 1 and not binding.changed and binding.parameter is None
