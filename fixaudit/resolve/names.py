@@ -193,8 +193,6 @@ class Resolver(Files):
             return Definition("class", frame, binding.classes[-1])
         key = (id(frame), id(binding), 0)
         things = self.each(key, lambda: [self._assigned(item, frame, steps) for item in binding.values])
-            (id(frame), id(binding), 0), lambda: [self._assigned(i, frame, steps) for i in binding.values]
-        )
         certain = len(things) == 1 and not binding.changed and binding.parameter is None
         if certain and not (binding.imports or binding.functions or binding.classes):
             return things[0]
