@@ -17,7 +17,7 @@ import msgspec
 
 from fixaudit.projects import FileClass, Root, classify, find_roots, owner
 from fixaudit.relations import base
-from fixaudit.snapshot import LINK, Snapshot, UnreadableError
+from fixaudit.snapshot import LINK, Snapshot, UnreadableError, digest_of
 from fixaudit.source.ir import Module
 from fixaudit.text import Text
 
@@ -159,7 +159,7 @@ class Project:
         if len(data) > MAX_FILE_BYTES:
             self.diagnostics[path] = Diagnostic(path, None, f"not read: larger than {MAX_FILE_BYTES} bytes")
             return None
-        return SourceFile(path, self.snapshot.digest(path), data, self.memo)
+        return SourceFile(path, digest_of(data), data, self.memo)
 
     def after(self, snapshot: Snapshot, touched: Iterable[str]) -> Project:
         """Return the project over a snapshot in which only `touched` paths differ from this one."""

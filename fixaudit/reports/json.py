@@ -67,6 +67,7 @@ def scan(
         "findings": [finding_of(f, fixable(f)) for f in findings],
         "undecided": [finding_of(f, False) for f in audit.undecided],
         "diagnostics": [{"path": d.path, "line": d.line, "message": d.message} for d in audit.diagnostics],
+        "skipped": [{"path": path, "reason": "minified"} for path in audit.minified],
     }
 
 
