@@ -1,6 +1,7 @@
 """What an error handler tells the client: a stack trace, the error's own message, or neither.
 
-Contract: a function's frame in; "stack", "message" or "none" out, None when that cannot be read. What is sent only
+Contract: a function's frame in; "stack", "message", "some" (the messages of errors that a condition chooses) or "none"
+out, None when that cannot be read. What is sent only
 outside production (a test of NODE_ENV, `app.debug`) is not sent.
 This module must not know of applications or events.
 """
@@ -24,9 +25,10 @@ STACK_CALLS = frozenset({"traceback#format_exc", "traceback#format_exception", "
 
 
 def leaks_and_place(resolver: Resolver, function: Definition, depth: int = 2) -> tuple[str | None, Value | None]:
-    """Say what a handler's answer holds of the error: "stack", "message", "none"; None when it cannot be read.
+    """Say what a handler's answer holds of the error: "stack", "message", "some", "none"; None when it cannot be read.
 
-    The second value is the place of the stack trace, when it is written in one place of the answer itself.
+    The second value is the place of the stack trace, when it is written in one place of the answer itself: its text is
+    "answer" where the trace is the whole answer, "stack" where it is a part of one.
     """
     definition = function.frame.scopes.module.functions[function.index]
     frame = resolver.enter(function, None, None, function.frame.this)
@@ -42,6 +44,8 @@ def leaks_and_place(resolver: Resolver, function: Definition, depth: int = 2) ->
     for statement in definition.body:
         found = _worse(found, reader.statement(statement))
     place = reader.places[0] if len(reader.places) == 1 and reader.places[0].span[0] > 0 else None
+    if found == "none" and reader.some:
+        found = "some"
     return (None if reader.hidden and found != "stack" else found), place
 
 
@@ -58,6 +62,7 @@ class _Reader:
         self.messages: set[str] = set()
         self.stacks: set[str] = set()
         self.hidden = False
+        self.some = False
         self.places: list[Value] = []
 
     def statement(self, statement: Statement) -> str:
@@ -141,6 +146,7 @@ class _Reader:
         for statement in definition.body:
             found = _worse(found, inner.statement(statement))
         self.hidden = self.hidden or inner.hidden
+        self.some = self.some or inner.some
         return found
 
     def holds(self, expr: Expr, sent: bool = False) -> str:
@@ -149,7 +155,8 @@ class _Reader:
         for part in self._visible(expr):
             held = self._one(part, sent)
             if held == "stack" and sent:
-                self.places.append(Value("unknown", "", part.span, self.frame.path))
+                whole = "answer" if part is expr else "stack"
+                self.places.append(Value("string", whole, part.span, self.frame.path))
             found = _worse(found, held)
         return found
 
@@ -164,8 +171,8 @@ class _Reader:
                 # `status === 500 ? "Internal" : err.message` shows some messages, on purpose: not to be decided here.
                 held = [self.holds(expr.left), self.holds(expr.right)]
                 if "none" in held and held != ["none", "none"] and not self._mentions(text):
-                    self.hidden = True
                     if "stack" not in held:
+                        self.some = True
                         return
                 elif "message" in held and self._mentions(text):
                     return

@@ -40,8 +40,9 @@ COLUMNS = {
     "HANDLER": Column("text", "The handler or router as written; empty for an inline function."),
     "MIDDLEWARE": Column("set", "What a route applies before its handler: functions, dependencies, other decorators."),
     "ARITY": Column("number", "How many parameters the handler takes, as Express counts them."),
-    "LEAKS": Column("text", "What an error handler tells the client of the error. Nested: `option.stack`, the one "
-                    "place of a stack trace.", ("stack", "message", "none")),
+    "LEAKS": Column("text", "What an error handler tells the client of the error; some: messages that a condition "
+                    "chooses. Nested, where a stack trace stands in one place: `option.answer` (it is the whole "
+                    "answer) or `option.stack`.", ("stack", "message", "some", "none")),
     "CATCHES": Column("text", "What a Python error handler is registered for, as written; Exception for a middleware "
                       "that catches all."),
     "TAKES_ERROR": Column("flag", "A middleware of three parameters whose first is named like an error: to Express it "
@@ -253,9 +254,9 @@ def row_of(item: Placed, pages: bool) -> Row:
         nested["option"] = Value("object", "", (0, 0), event.path, (), {"port": port} if port is not None else {})
         if port is not None and port.kind == "unknown":
             opaque.add("PORT")
-    places = {"stack": event.told, "parameter": event.last_parameter}
-    written = {name: value for name, value in places.items() if value is not None}
-    if written:
+    if event.kind == "error_handler" or event.takes_error:
+        written = {event.told.text: event.told} if event.told is not None else {}
+        written |= {"parameter": event.last_parameter} if event.last_parameter is not None else {}
         nested["option"] = Value("object", "", (0, 0), event.path, (), written)
     return Row(event.path, event.span, values, spans, tuple(sorted(opaque)), nested)
 
