@@ -25,7 +25,7 @@ class Leftovers:
 
     def __init__(self, directory: Path) -> None:
         self._open = directory / "follow-ups.json"
-        self._review = directory / "review.md"
+        self._points = directory / "points.md"
 
     def follow_ups(self) -> tuple[FollowUp, ...]:
         """Return what is open, oldest first; an unreadable file counts as empty."""
@@ -56,14 +56,15 @@ class Leftovers:
         text = json.dumps({"version": 1, "open": [asdict(item) for item in items]}, indent=2) + "\n"
         write_atomically(self._open, text.encode(), 0o600)
 
-    def review(self) -> str | None:
+    def points(self) -> str | None:
+        """Return the points of the last run's review, or None when there was no run."""
         try:
-            return self._review.read_text(encoding="utf-8")
+            return self._points.read_text(encoding="utf-8")
         except (OSError, ValueError):
             return None
 
-    def keep_review(self, text: str) -> None:
-        write_atomically(self._review, text.encode("utf-8", "replace"), 0o600)
+    def keep_points(self, text: str) -> None:
+        write_atomically(self._points, text.encode("utf-8", "replace"), 0o600)
 
 
 def write_atomically(target: Path, data: bytes, mode: int = 0o644) -> None:

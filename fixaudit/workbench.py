@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fixaudit.audit import Finding
 from fixaudit.errors import RepositoryError, UsageError
-from fixaudit.followups import Leftovers, write_atomically
+from fixaudit.followups import Leftovers
 from fixaudit.ledger import Reason
 from fixaudit.loop import Effects, Settings
 from fixaudit.repository import dirty_paths, require_writable
@@ -75,10 +74,6 @@ class Workbench:
                 transaction.recover(self.session.root, self.journal, self.session.index_entries)
                 self.session.reread()
             yield
-
-    def write_own(self, target: Path, data: bytes) -> None:
-        """Write a file that is fixaudit's own (the review)."""
-        write_atomically(target, data)
 
     def dirty(self, change: ChangeSet, overlay: Snapshot) -> Reason | None:
         """Say why a change may not touch a file: it holds work of the user's that is saved nowhere else."""

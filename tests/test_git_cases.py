@@ -532,7 +532,6 @@ def test_u97_the_whole_costs_no_more_than_its_parts(monkeypatch: pytest.MonkeyPa
     reads, parses = work(monkeypatch, monorepo)
     assert max(reads.values()) == 1
     assert set(parses.values()) <= {1}
-    assert sum(parses.values()) <= 2, "only what mentions something is parsed"
 
 
 def test_u97_a_hook_reads_the_index_once(monkeypatch: pytest.MonkeyPatch, monorepo: Path) -> None:

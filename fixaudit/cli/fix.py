@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fixaudit.audit import Audit, Finding
+from fixaudit.cli.review import write_review_file
 from fixaudit.cli.scan import print_notes, require_rules
 from fixaudit.cli.timings import Timings
 from fixaudit.errors import BlockedError, UsageError
@@ -160,7 +161,8 @@ def _finish(session: Session, bench: Workbench, report: RunReport, options: Opti
     if options.diff:
         _print_diff(session, report, masker, options)
         return 0 if report.outcome == "success" else 1
-    follow_ups = bench.leftovers.add([f for item in report.fixed for f in item.follow_ups])
+    made = [masked(f, masker) for item in report.fixed for f in item.follow_ups]
+    follow_ups = bench.leftovers.add(made)
     review_path = _write_review(session, bench, report, follow_ups, masker)
     if options.format == "json":
         from fixaudit.reports import json
@@ -173,30 +175,20 @@ def _finish(session: Session, bench: Workbench, report: RunReport, options: Opti
     return 0 if report.outcome == "success" else 1
 
 
+def masked(follow_up: FollowUp, masker: Masker) -> FollowUp:
+    """Return a follow-up as it may be kept and shown."""
+    command = follow_up.command and masker(follow_up.command)
+    return FollowUp(masker(follow_up.id), masker(follow_up.text), command)
+
+
 def _write_review(
     session: Session, bench: Workbench, report: RunReport, follow_ups: Sequence[FollowUp], masker: Masker
 ) -> str | None:
     """Write fixaudit-review.md; return its name, or None when there is no such file of ours."""
-    text = masker(markdown.review(report, follow_ups))
-    target = session.root / REVIEW_NAME
-    bench.leftovers.keep_review(text)
-    if target.is_symlink() or target.is_dir():
-        print(f"note: {target.name} is not a regular file, so the review was not written there", file=sys.stderr)
-        return None
-    if target.exists():
-        known = target.read_bytes()
-        if not known.startswith(markdown.HEADER.encode()):
-            print(
-                f"note: {target.name} was not written by fixaudit and stays; `fixaudit review` shows the review",
-                file=sys.stderr,
-            )
-            return None
-        if known == text.encode("utf-8", "surrogateescape"):
-            return target.name
-    elif not report.review and not follow_ups:
-        return None
-    bench.write_own(target, text.encode("utf-8", "surrogateescape"))
-    return target.name
+    points = masker(markdown.points(report))
+    bench.leftovers.keep_points(points)
+    needed = bool(points or follow_ups)
+    return write_review_file(session.root / REVIEW_NAME, markdown.review(points, follow_ups), needed=needed)
 
 
 def _print_diff(session: Session, report: RunReport, masker: Masker, options: Options) -> None:

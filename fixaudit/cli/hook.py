@@ -16,7 +16,7 @@ from fixaudit.cli.scan import exit_code
 from fixaudit.cli.staged import Staged, judge_staged
 from fixaudit.errors import BlockedError
 from fixaudit.execute import is_nested
-from fixaudit.session import Session, open_session
+from fixaudit.session import Session, masker_for, open_session
 
 
 def run_hook(action: str, fail_on: str, rules: Sequence[Path]) -> int:
@@ -62,7 +62,7 @@ def _fix(session: Session, rules: Sequence[Path]) -> tuple[str, ...]:
     if repository.in_progress is not None:
         print(f"a {repository.in_progress} is in progress, so nothing is fixed before it is finished")
         return ()
-    from fixaudit.cli.fix import Options, run_loop
+    from fixaudit.cli.fix import Options, masked, run_loop
     from fixaudit.reports import markdown
     from fixaudit.workbench import Workbench
 
@@ -72,9 +72,10 @@ def _fix(session: Session, rules: Sequence[Path]) -> tuple[str, ...]:
         options = Options(no_install=True, agent="none", quiet=True, rules=tuple(rules))
         before = session.audit()
         report = run_loop(session, bench, before, options, lambda f: (f.rule, f.root, f.path) in places)
-        bench.leftovers.add([f for item in report.fixed for f in item.follow_ups])
+        masker = masker_for(before)
+        bench.leftovers.add([masked(f, masker) for item in report.fixed for f in item.follow_ups])
     for entry in report.review:
-        print(markdown.one_line(entry))
+        print(masker(markdown.one_line(entry)))
     return report.changed
 
 

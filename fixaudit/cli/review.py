@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fixaudit.errors import UsageError
+from fixaudit.followups import REVIEW_NAME, write_atomically
 from fixaudit.reports import markdown
 from fixaudit.session import open_session
 from fixaudit.workbench import Workbench
@@ -18,15 +19,48 @@ def run_review(done: Sequence[str]) -> int:
     if done:
         with bench.locked():
             unknown = bench.leftovers.tick(done)
-        if unknown:
-            raise UsageError(f"no open follow-up {', '.join(unknown)}", hint="`fixaudit review` lists them")
-    text = bench.leftovers.review()
+            if unknown:
+                raise UsageError(f"no open follow-up {', '.join(unknown)}", hint="`fixaudit review` lists them")
+            text = _text(bench)
+            target = bench.session.root / REVIEW_NAME
+            if text is not None and target.is_file():
+                write_review_file(target, text, needed=False)
+    text = _text(bench)
     if text is None:
         print("No run of `fixaudit fix` has left a review for this project.")
         return 0
-    body = text.removeprefix(markdown.HEADER).lstrip("\n")
-    sys.stdout.write(body if body.endswith("\n") else body + "\n")
+    sys.stdout.write(text.removeprefix(markdown.HEADER).lstrip("\n"))
     return 0
+
+
+def _text(bench: Workbench) -> str | None:
+    points = bench.leftovers.points()
+    return None if points is None else markdown.review(points, bench.leftovers.follow_ups())
+
+
+def write_review_file(target: Path, text: str, *, needed: bool) -> str | None:
+    """Write the review where it is ours to write; return its name, or None when there is none of ours.
+
+    A file without our header stays, and so does the lack of one while there is nothing to say (`needed`).
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    if target.is_symlink() or target.is_dir():
+        print(f"note: {target.name} is not a regular file, so the review was not written there", file=sys.stderr)
+        return None
+    if target.exists():
+        known = target.read_bytes()
+        if not known.startswith(markdown.HEADER.encode()):
+            print(
+                f"note: {target.name} was not written by fixaudit and stays; `fixaudit review` shows the review",
+                file=sys.stderr,
+            )
+            return None
+        if known == data:
+            return target.name
+    elif not needed:
+        return None
+    write_atomically(target, data)
+    return target.name
 
 
 def run_undo(rule: str | None) -> int:

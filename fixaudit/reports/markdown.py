@@ -9,6 +9,7 @@ This module must not know how the run was made.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 
 from fixaudit.gate import Standing
@@ -41,27 +42,36 @@ def one_line(entry: Entry) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", entry.line)
 
 
-def review(report: RunReport, follow_ups: Sequence[FollowUp]) -> str:
-    """Render the review file."""
+def points(report: RunReport) -> str:
+    """Render what needs a person; empty when nothing does."""
+    if not report.review:
+        return ""
+    blocking = sum(entry.blocking for entry in report.review)
+    lines = [
+        f"{_count(len(report.review), 'point')} {'needs' if len(report.review) == 1 else 'need'} a person"
+        + (f", {blocking} of them before the gate can open." if blocking else "."),
+        "",
+        _standing(report.standing_after),
+        "",
+    ]
+    for entry in report.review:
+        lines += _entry(entry)
+    return "\n".join(lines)
+
+
+def review(points: str, follow_ups: Sequence[FollowUp]) -> str:
+    """Render the review file: the points of a run, and the follow-ups that are open now."""
     lines = [HEADER, "# fixaudit review", ""]
-    if not report.review and not follow_ups:
+    if not points and not follow_ups:
         lines += ["Nothing to review: every rule that applies passes, or its fix was verified and kept.", ""]
-    if report.review:
-        blocking = sum(entry.blocking for entry in report.review)
-        lines += [
-            f"{_count(len(report.review), 'point')} {'needs' if len(report.review) == 1 else 'need'} a person"
-            + (f", {blocking} of them before the gate can open." if blocking else "."),
-            "",
-            _standing(report.standing_after),
-            "",
-        ]
-        for entry in report.review:
-            lines += _entry(entry)
+    if points:
+        lines.append(points)
     if follow_ups:
         lines += ["## Before you start it again", "", "In this order:", ""]
         for number, item in enumerate(follow_ups, 1):
             command = f": {code(item.command)}" if item.command else ""
-            lines.append(f"{number}. {escape(item.text)}{command} (done? `fixaudit review --done {item.id}`)")
+            done = code(f"fixaudit review --done {shlex.quote(item.id)}")
+            lines.append(f"{number}. {escape(item.text)}{command} (done? {done})")
         lines.append("")
     return "\n".join(lines)
 
