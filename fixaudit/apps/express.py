@@ -214,6 +214,8 @@ class Express:
             last = definition.parameters[-1]
             end = (last.annotation_span or last.span)[1]
             event.last_parameter = Value("unknown", "", (last.span[0], end), function.path)
+            # What else would be wrong with it once it is one is wrong now: no fix may bring a finding.
+            event.leaks, event.told = leaks_and_place(machine.resolver, function)
         if event.arity == 4:
             event.kind = "error_handler"
             event.leaks, event.told = leaks_and_place(machine.resolver, function)

@@ -147,8 +147,9 @@ def _replace(arguments: Mapping[str, Any], situation: Situation) -> Planned:
     code = written(template, situation, program, arguments.get("imports", {}), place.span, original=place.text)
     if _loses_comment(place, code.code):
         return Refusal(f"{_where(place)}: a comment would be lost", code="shape")
-    keeps_original = place.text in code.code
-    styled = code.code if keeps_original else program.styled(code.code)
+    # What stands there already keeps its own style; what is put around it takes the file's.
+    pieces = code.code.split(place.text) if place.text else [code.code]
+    styled = place.text.join(program.styled(piece) for piece in pieces)
     new = styled
     if not arguments.get("whole"):
         new = fitted(styled, program.text.content, program.language, place.span)

@@ -261,6 +261,10 @@ def row_of(item: Placed, pages: bool) -> Row:
     return Row(event.path, event.span, values, spans, tuple(sorted(opaque)), nested)
 
 
+def _handles(row: Row) -> bool:
+    return row.values["KIND"] == "error_handler" or row.values["TAKES_ERROR"] is True
+
+
 def _with_misplaced(rows: Sequence[Row]) -> list[Row]:
     """Mark the error handlers of applications that answer behind all of them."""
     last: dict[str, dict[str, float]] = {}
@@ -268,14 +272,14 @@ def _with_misplaced(rows: Sequence[Row]) -> list[Row]:
         app, place = row.values["APP"], row.values["SEQ"]
         if isinstance(app, str) and isinstance(place, int | float):
             marks = last.setdefault(app, {"answer": -1, "handler": -1, "hidden": -1})
-            kind = "answer" if row.values["ANSWERS"] else "handler" if row.values["KIND"] == "error_handler" else ""
+            kind = "answer" if row.values["ANSWERS"] else "handler" if _handles(row) else ""
             kind = "hidden" if "KIND" in row.opaque else kind
             if kind:
                 marks[kind] = max(marks[kind], place)
     found = []
     for row in rows:
         marks = last.get(str(row.values["APP"]), {})
-        if row.values["KIND"] == "error_handler" and row.values["FRAMEWORK"] == "express" and marks:
+        if _handles(row) and row.values["FRAMEWORK"] == "express" and marks:
             if marks["handler"] < marks["answer"]:
                 hidden = ("MISPLACED",) if marks["hidden"] > marks["handler"] else ()
                 values = {**row.values, "MISPLACED": True}
