@@ -82,6 +82,14 @@ def _same(own: Row | None, row: Row, written_anchor: Mapping[str, Any]) -> bool:
 
 
 def _insert(arguments: Mapping[str, Any], situation: Situation) -> Planned:
+    planned = _insert_at(arguments, situation)
+    if isinstance(planned, Refusal) and "otherwise" in arguments:
+        second = _insert_at({"where": "after", **arguments, **arguments["otherwise"]}, situation)
+        return planned if isinstance(second, Refusal) else second
+    return planned
+
+
+def _insert_at(arguments: Mapping[str, Any], situation: Situation) -> Planned:
     where = arguments.get("where", "after")
     found = _anchor(arguments["anchor"], situation, where)
     if isinstance(found, Refusal):
@@ -145,13 +153,15 @@ _CODE = {"oneOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]}
 STEPS = (
     StepKind(
         "insert",
-        "Insert statements before or after (the default) an anchor's statement. Columns are those of the anchor's row.",
+        "Insert statements before or after (the default) an anchor's statement; where none can stand there (beside the "
+        "field of a class), at the anchor of `otherwise`. Columns are those of the anchor's row.",
         closed(
             ("anchor", "code"),
             anchor=_ANCHOR,
             where={"enum": ["before", "after"]},
             code=_CODE,
             imports=IMPORTS,
+            otherwise=closed(("anchor",), anchor=_ANCHOR, where={"enum": ["before", "after"]}),
         ),
         _insert,
         ("code", "imports"),

@@ -274,8 +274,11 @@ def step_faults(
             here = (*path, index, kind)
             local = names | frozenset(arguments.get("imports", ())) | frozenset(step_kinds()[kind].offers)
             anchored = [key for key in ("anchor", "after") if isinstance(arguments.get(key), Mapping)]
-            for key in anchored:
-                anchor, there = arguments[key], (*here, key)
+            anchors = [(arguments[key], (*here, key)) for key in anchored]
+            if "otherwise" in arguments:
+                anchors.append((arguments["otherwise"]["anchor"], (*here, "otherwise", "anchor")))
+                anchored.append("otherwise")
+            for anchor, there in anchors:
                 if "query" in anchor:
                     yield from query_faults(anchor["query"], (*there, "query"), known)
                     found = columns_of(anchor["query"], known)
