@@ -37,6 +37,7 @@ bench: $(STAMP)         ## ratios to peers in one run; see benchmarks/README.md
 
 docs: $(STAMP)          ## write what is generated: schemas
 	$(BIN)/python -m fixaudit.rulebook.schema
+	$(BIN)/python -m fixaudit.configuration
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

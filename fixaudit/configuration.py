@@ -1,18 +1,23 @@
 """`fixaudit.yaml` or `[tool.fixaudit]`: what a project chose, checked by one closed schema.
 
-Contract: every mistake is named with file, line, key and what was expected, all of them at once, and nothing is
-audited with half a configuration. Both files at once are an error. The definition of done (`dod`) has a gate of its
-own and is left alone here.
+Contract: every mistake is named with file, line, column, key and what was expected, all of them at once, and nothing
+is audited with half a configuration. Both files at once are an error. The definition of done (`dod`) has a gate of its
+own and is left alone here. What was read is kept in a directory that the caller names, by the digest of its text.
 This module must not know of snapshots, audits or the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fixaudit import __version__
+from fixaudit.configuration_text import by_place, checked
 from fixaudit.errors import ConfigurationError
 from fixaudit.globs import matches
 from fixaudit.rulebook.rule import Rulebook
@@ -35,23 +40,24 @@ SCHEMA: Mapping[str, Any] = {
         "rules": {
             "type": "object",
             "description": "Per rule or pack: off, or what may be done with it.",
-            "patternProperties": {
-                "^[A-Z][A-Z0-9]{1,9}(-[0-9]{3,})?$": {
-                    "anyOf": [
-                        {"enum": ["on", "off", True, False]},
-                        {
-                            "type": "object",
-                            "additionalProperties": False,
-                            "properties": {
-                                "enabled": {"type": "boolean"},
-                                "fix": {"enum": ["never", "ask", "auto"]},
-                                "exclude": _TEXTS,
-                            },
-                        },
-                    ]
-                }
+            "propertyNames": {
+                "pattern": "^[A-Z][A-Z0-9]{1,9}(-[0-9]{3,})?$",
+                "description": "a rule id or the name of a pack",
             },
-            "additionalProperties": False,
+            "additionalProperties": {
+                "oneOf": [
+                    {"enum": ["on", "off", True, False]},
+                    {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {
+                            "enabled": {"type": "boolean"},
+                            "fix": {"enum": ["never", "ask", "auto"]},
+                            "exclude": _TEXTS,
+                        },
+                    },
+                ]
+            },
         },
         "exclude": {**_TEXTS, "description": "Globs of paths whose findings are left out."},
         "answers": {
@@ -62,9 +68,9 @@ SCHEMA: Mapping[str, Any] = {
                 "additionalProperties": False,
                 "required": ["rule", "parameter", "value"],
                 "properties": {
-                    "rule": {"type": "string", "pattern": _RULE_ID},
+                    "rule": {"type": "string", "pattern": _RULE_ID, "description": "a rule id"},
                     "parameter": {"type": "string", "minLength": 1},
-                    "value": {"type": ["string", "number"]},
+                    "value": {"type": ["string", "integer"]},  # 3.10 would be read as 3.1
                     "root": {"type": "string"},
                     "path": {"type": "string", "minLength": 1},
                 },
@@ -121,6 +127,8 @@ class Configuration:
     minimum_score: int = 90
     agent: Agent | None = None
     unreadable_accept: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where each rule and pack is named: `file:line:column`."""
 
     def choice(self, rule: str) -> RuleChoice:
         """Return what counts for a rule: its own entry, else its pack's."""
@@ -145,7 +153,12 @@ class Configuration:
 
             raise ConfigurationError(
                 f"{self.path} names rules that do not exist",
-                problems=tuple(f"{self.path}: no rule `{name}`{nearest(name, sorted(known))}" for name in unknown),
+                problems=tuple(
+                    sorted(
+                        (f"{self.places.get(name, self.path)}: no rule `{name}`{nearest(name, sorted(known))}" for name in unknown),
+                        key=by_place,
+                    )
+                ),
             )
         if all(self.choice(rule.id).enabled for rule in rulebook.rules):
             return rulebook
@@ -153,144 +166,61 @@ class Configuration:
         return replace(rulebook, rules=kept)
 
 
-def load_configuration(root: Path) -> Configuration:
-    """Read the configuration of an audit root. Raises ConfigurationError with every problem."""
+def load_configuration(root: Path, cache: Path | None = None) -> Configuration:
+    """Read the configuration of an audit root. Raises ConfigurationError with every problem.
+
+    `cache` is a directory for what was read and found right: a hook that starts for every commit then needs neither a
+    YAML reader nor a schema.
+    """
     own = [name for name in (FILE_NAME, "fixaudit.yml") if (root / name).is_file()]
-    tool = _tool_table(root / "pyproject.toml")
-    if len(own) + (tool is not None) > 1:
-        names = [*own, *(["[tool.fixaudit] in pyproject.toml"] if tool is not None else [])]
+    manifest = _manifest(root / "pyproject.toml")
+    if len(own) + (manifest is not None) > 1:
+        names = [*own, *(["[tool.fixaudit] in pyproject.toml"] if manifest is not None else [])]
         raise ConfigurationError(f"two configurations: {' and '.join(names)}; keep one of them")
-    if own:
-        data, locate = _read_yaml(root / own[0], own[0])
-    elif tool is not None:
-        data, locate = tool, lambda _: "pyproject.toml: tool.fixaudit"
-    else:
+    if not own and manifest is None:
         return Configuration()
-    problems = _problems(data, locate)
-    if problems:
-        name = own[0] if own else "pyproject.toml"
-        raise ConfigurationError(f"{name} cannot be used", problems=tuple(problems))
-    return _configuration(own[0] if own else "pyproject.toml", data or {})
+    name, data = (own[0], (root / own[0]).read_bytes()) if own else ("pyproject.toml", manifest or b"")
+    key = json.dumps([name, __version__, SCHEMA]).encode() + data
+    kept = cache / f"configuration-{hashlib.blake2b(key, digest_size=16).hexdigest()}.json" if cache else None
+    try:
+        value, places = json.loads(kept.read_bytes()) if kept else (None, None)
+    except (OSError, ValueError):
+        value = places = None
+    if value is None or places is None:
+        value, places = checked(name, data, SCHEMA)
+        if kept is not None:
+            _keep(kept, value, places)
+    return _configuration(name, value, places)
 
 
-def _tool_table(path: Path) -> Any:
+def _keep(path: Path, value: Mapping[str, Any], places: Mapping[str, str]) -> None:
+    """Write what was read; a cache that cannot be written, or a date that JSON does not know, is no error."""
+    try:
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(json.dumps([value, places]), encoding="utf-8")
+        temporary.replace(path)
+    except (OSError, TypeError):
+        return
+
+
+def _manifest(path: Path) -> bytes | None:
+    """Return a manifest that has a table of ours."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if b"fixaudit" not in data:
+        return None
     import tomllib
 
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig")).get("tool", {}).get("fixaudit")
-    except (OSError, ValueError):
+        tool = tomllib.loads(data.decode("utf-8-sig")).get("tool", {})
+    except ValueError:
         return None  # a broken manifest is the audit's business, not the configuration's
+    return data if isinstance(tool, dict) and "fixaudit" in tool else None
 
 
-def _read_yaml(path: Path, name: str) -> tuple[Any, Any]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-        data = YAML(typ="rt").load(text)
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{name} is not UTF-8 text (byte {error.start})") from error
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
-        raise ConfigurationError(f"{name} cannot be used", problems=(f"{where}: {error.problem}",)) from error
-    except YAMLError as error:
-        raise ConfigurationError(f"{name} cannot be used", problems=(f"{name}: {error}",)) from error
-
-    def locate(keys: Sequence[str | int]) -> str:
-        node: Any = data
-        place = (0, 0)
-        for key in keys:
-            try:
-                place = node.lc.key(key) if isinstance(node, Mapping) else node.lc.item(key)
-                node = node[key]
-            except (AttributeError, KeyError, IndexError, TypeError):
-                break
-        return f"{name}:{place[0] + 1}:{place[1] + 1}"
-
-    return data, locate
-
-
-def _problems(data: Any, locate: Any) -> list[str]:
-    from jsonschema import Draft202012Validator
-
-    if data is None:
-        return []
-    found = []
-    for error in sorted(
-        Draft202012Validator(SCHEMA).iter_errors(data), key=lambda e: (list(map(str, e.path)), e.message)
-    ):
-        best = error
-        while best.context:
-            # Take the branch of a union that is of the right shape at all, never a dump of every alternative.
-            shaped = [c for c in best.context if c.validator not in ("enum", "type") or c.relative_path]
-            best = (shaped or list(best.context))[0]
-        keys = list(best.absolute_path)
-        found += [f"{locate(path)}: {text}" for path, text in _say(best, keys)]
-    return sorted(dict.fromkeys(found), key=_by_place)
-
-
-def _by_place(problem: str) -> tuple[int, int, str]:
-    parts = problem.split(":")
-    numbers = [int(part) for part in parts[1:3] if part.isdigit()]
-    line, column = [*numbers, 0, 0][:2]
-    return line, column, problem
-
-
-def _say(error: Any, keys: list[str | int]) -> list[tuple[list[str | int], str]]:
-    from fixaudit.rulebook.template import nearest
-
-    where = ".".join(str(key) for key in keys)
-    label = f"{where}: " if where else ""
-    if error.validator == "additionalProperties":
-        known = list(error.schema.get("properties", {}))
-        patterns = list(error.schema.get("patternProperties", {}))
-        said = []
-        for key in error.instance:
-            import re
-
-            if key not in known and not any(re.search(p, str(key)) for p in patterns):
-                expected = f"expected one of {', '.join(sorted(known))}" if known else "expected a rule id or a pack"
-                said.append(([*keys, key], f"{label}unknown key `{key}` ({expected}){nearest(str(key), known)}"))
-        return said
-    if error.validator == "required":
-        missing = [key for key in error.validator_value if key not in error.instance]
-        return [(keys, f"{label}`{key}` is missing") for key in missing]
-    if error.validator == "type":
-        kinds = error.validator_value
-        kind = " or ".join(kinds) if isinstance(kinds, list) else kinds
-        return [(keys, f"{label}expected {_KINDS.get(kind, kind)}, found {_kind_of(error.instance)}")]
-    if error.validator == "enum":
-        choices = ", ".join(str(choice) for choice in error.validator_value)
-        return [
-            (keys, f"{label}`{error.instance}` is none of {choices}{nearest(str(error.instance), choices.split(', '))}")
-        ]
-    if error.validator == "pattern":
-        return [(keys, f"{label}`{error.instance}` is not of the form {error.validator_value}")]
-    return [(keys, f"{label}{error.message}")]
-
-
-_KINDS = {
-    "array": "a list",
-    "object": "a mapping",
-    "string": "a text",
-    "integer": "a whole number",
-    "boolean": "true or false",
-}
-
-
-def _kind_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    return "nothing" if value is None else "a text" if isinstance(value, str) else "a number"
-
-
-def _configuration(path: str, data: Mapping[str, Any]) -> Configuration:
+def _configuration(path: str, data: Mapping[str, Any], places: Mapping[str, str]) -> Configuration:
     from fixaudit.parameters import Answer  # brings the fixers along, which a scan has no use for
 
     rules = {}
@@ -320,6 +250,7 @@ def _configuration(path: str, data: Mapping[str, Any]) -> Configuration:
         if agent
         else None,
         tuple(map(str, data.get("unreadable", {}).get("accept", ()))),
+        places,
     )
 
 
@@ -357,3 +288,14 @@ TEMPLATE = """\
 # Files that may stay unreadable although a P0 rule would have to read them.
 # unreadable: {accept: ["data/**"]}
 """
+
+SCHEMA_FILE = Path(__file__).parent / "schemas" / "configuration.schema.json"
+
+
+def shipped_text() -> str:
+    """Return the text that `schemas/configuration.schema.json` must have."""
+    return json.dumps(SCHEMA, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    SCHEMA_FILE.write_text(shipped_text(), encoding="utf-8")

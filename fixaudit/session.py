@@ -119,13 +119,14 @@ def open_session(
             raise UsageError(f"{path} is not part of the project at {root}; audit one project at a time")
         if place != root:
             narrowed.append(place.relative_to(root).as_posix())
-    configuration = load_configuration(root)
     from fixaudit.rulebook.load import load_rulebook
     from fixaudit.store import private_cache
 
+    cache = private_cache("rules", root)
+    configuration = load_configuration(root, cache)
     packs = [root / pack for pack in configuration.packs]
     given_rules = [*packs, *(start / path for path in rules)]
-    rulebook = configuration.choose(load_rulebook(given_rules, cache=private_cache("rules", root)))
+    rulebook = configuration.choose(load_rulebook(given_rules, cache=cache))
     whole = () if len(narrowed) < len(given) else tuple(narrowed)
     return Session(root, repository, configuration, rulebook, whole, problem)
 
