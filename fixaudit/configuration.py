@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,8 +221,6 @@ def _manifest(path: Path) -> bytes | None:
 
 
 def _configuration(path: str, data: Mapping[str, Any], places: Mapping[str, str]) -> Configuration:
-    from fixaudit.parameters import Answer  # brings the fixers along, which a scan has no use for
-
     rules = {}
     for name, value in data.get("rules", {}).items():
         if isinstance(value, Mapping):
@@ -237,10 +235,7 @@ def _configuration(path: str, data: Mapping[str, Any], places: Mapping[str, str]
         tuple(map(str, data.get("packs", ()))),
         rules,
         tuple(map(str, data.get("exclude", ()))),
-        tuple(
-            Answer(str(a["rule"]), str(a["parameter"]), str(a["value"]), _text(a.get("root")), _text(a.get("path")))
-            for a in data.get("answers", ())
-        ),
+        _answers(data.get("answers", ())),
         int(data.get("gate", {}).get("score", 90)),
         Agent(
             tuple(map(str, agent["command"])),
@@ -251,6 +246,17 @@ def _configuration(path: str, data: Mapping[str, Any], places: Mapping[str, str]
         else None,
         tuple(map(str, data.get("unreadable", {}).get("accept", ()))),
         places,
+    )
+
+
+def _answers(written: Sequence[Mapping[str, Any]]) -> tuple[Answer, ...]:
+    if not written:
+        return ()
+    from fixaudit.parameters import Answer  # brings the fixers along, which a scan has no use for
+
+    return tuple(
+        Answer(str(a["rule"]), str(a["parameter"]), str(a["value"]), _text(a.get("root")), _text(a.get("path")))
+        for a in written
     )
 
 
