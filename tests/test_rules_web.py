@@ -392,6 +392,30 @@ def test_a_mounted_application_stands_behind_the_headers_of_its_parent() -> None
     assert [rule for rule, _ in left(judged({"package.json": "{}", "a.js": late}, "SEC-002"))] == ["SEC-002"]
 
 
+ROUTER = "const { Router } = require('express');\nconst r = Router();\nr.get('/', h);\nmodule.exports = r;\n"
+
+
+def test_a_router_that_no_application_mounts_is_nobodys_fault() -> None:
+    assert left(judged({"package.json": "{}", "r.js": ROUTER})) == []
+    helped = EXPRESS + "app.use(require('helmet')());\napp.get('/', h);\napp.use((err, q, s, n) => s.end());\n"
+    assert left(judged({"package.json": "{}", "r.js": ROUTER, "a.js": helped})) == []
+    python = "from fastapi import APIRouter\nr = APIRouter()\n@r.get('/')\ndef a():\n    pass\n"
+    assert left(judged({"requirements.txt": "fastapi\n", "r.py": python})) == []
+
+
+def test_routers_that_are_found_at_run_time() -> None:
+    mounts = "for (const name of names) app.use('/' + name, require('./routes/' + name));\n"
+    late = "app.use((err, q, s, n) => s.end());\napp.listen(process.env.PORT);\n"
+    helped = {
+        "package.json": "{}",
+        "routes/r.js": ROUTER,
+        "a.js": EXPRESS + "app.use(require('helmet')());\n" + mounts + late,
+    }
+    assert left(judged(helped)) == []
+    bare = judged({**helped, "a.js": EXPRESS + mounts + late})
+    assert (bare.findings, [finding.rule for finding in bare.undecided]) == ((), ["SEC-002"])
+
+
 # Started -------------------------------------------------------------------------------------------------------------
 
 

@@ -51,7 +51,8 @@ COLUMNS = {
                         "comes after it (Express)."),
     "HEADERS": Column("set", "Security headers that a middleware sets, in lower case; opaque where its name promises "
                       "some and it cannot be read."),
-    "ANSWERS": Column("flag", "It answers HTTP requests by itself: a route, static files, a foreign application."),
+    "ANSWERS": Column("flag", "It answers HTTP requests of an application: a route, static files, a foreign "
+                      "application; opaque for what cannot be read and is used under a path."),
     "PAGES": Column("flag", "The application serves static files, or the project renders or sends pages somewhere."),
     "PORT": Column("text", "The literal port that a server listens on; null where it comes from elsewhere. Nested: "
                    "`option.port`, where it is written."),
@@ -208,7 +209,7 @@ def _distinct(rows: list[Row]) -> list[Row]:
 def answers(item: Placed) -> bool:
     """Say whether an event surely answers HTTP requests by itself."""
     event = item.event
-    if "KIND" in event.opaque or event.method in ("WEBSOCKET", "WS"):
+    if item.app is None or "KIND" in event.opaque or event.method in ("WEBSOCKET", "WS"):
         return False
     return event.kind in ("route", "static") or (event.kind == "mount" and event.mounted is None)
 
@@ -248,7 +249,9 @@ def row_of(item: Placed, pages: bool) -> Row:
         "LANGUAGE": item.owner.language,
     }
     spans = {"STATEMENT": event.statement, "CALL": event.span, **event.spans}
-    nested = {}
+    if "KIND" in opaque and event.kind == "use" and "PATH" in event.spans:
+        opaque.add("ANSWERS")
+    nested = {"option": Value("object", "", (0, 0), event.path)}
     if event.kind == "listen":
         port = event.port_value
         nested["option"] = Value("object", "", (0, 0), event.path, (), {"port": port} if port is not None else {})
@@ -256,6 +259,9 @@ def row_of(item: Placed, pages: bool) -> Row:
             opaque.add("PORT")
     if event.kind == "error_handler" or event.takes_error:
         written = {event.told.text: event.told} if event.told is not None else {}
+        if event.told is None and event.leaks in ("stack", None):
+            # In several places, or nobody can tell: there is no place of its own.
+            written["stack"] = Value("string" if event.leaks else "unknown")
         written |= {"parameter": event.last_parameter} if event.last_parameter is not None else {}
         nested["option"] = Value("object", "", (0, 0), event.path, (), written)
     return Row(event.path, event.span, values, spans, tuple(sorted(opaque)), nested)
