@@ -243,7 +243,9 @@ def _verdict(
                 mine, rest[id(check)] = _split(asked, variant, facts)
                 judged.append((variant, check, mine))
         findings = [_finding(rule, root, v, c, m, facts, "high") for v, c, e in judged for m in _units(c, e.violations)]
-        undecided = [_finding(rule, root, v, c, m, facts, "low") for v, c, e in judged for m in e.opaque]
+        doubts = [_finding(rule, root, v, c, m, facts, "low") for v, c, e in judged for m in e.opaque]
+        # What several variants cannot decide about one place is one thing that could not be decided.
+        undecided = list({(f.path, f.span): f for f in reversed(doubts)}.values())
     except Exception as error:  # the one place: a rule's crash is ERROR for that rule alone
         if os.environ.get("FIXAUDIT_DEBUG"):
             raise

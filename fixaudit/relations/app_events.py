@@ -209,7 +209,8 @@ def _distinct(rows: list[Row]) -> list[Row]:
 def answers(item: Placed) -> bool:
     """Say whether an event surely answers HTTP requests by itself."""
     event = item.event
-    if item.app is None or "KIND" in event.opaque or event.method in ("WEBSOCKET", "WS"):
+    # An answer to OPTIONS holds nothing that headers or an error handler would protect: `app.options("*", cors())`.
+    if item.app is None or "KIND" in event.opaque or event.method in ("WEBSOCKET", "WS", "OPTIONS"):
         return False
     return event.kind in ("route", "static") or (event.kind == "mount" and event.mounted is None)
 
@@ -255,8 +256,6 @@ def row_of(item: Placed, pages: bool) -> Row:
     if event.kind == "listen":
         port = event.port_value
         nested["option"] = Value("object", "", (0, 0), event.path, (), {"port": port} if port is not None else {})
-        if port is not None and port.kind == "unknown":
-            opaque.add("PORT")
     if event.kind == "error_handler" or event.takes_error:
         written = {event.told.text: event.told} if event.told is not None else {}
         if event.told is None and event.leaks in ("stack", None):

@@ -23,7 +23,7 @@ from fixaudit.relations.routing import functions_in, handler_functions, registra
 from fixaudit.resolve.names import Resolver
 from fixaudit.resolve.scopes import ScopeIndex
 from fixaudit.resolve.sites import Site, sites
-from fixaudit.resolve.things import Definition, Frame, Opaque
+from fixaudit.resolve.things import Definition, Frame, Opaque, Package
 from fixaudit.resolve.values import value_of
 from fixaudit.source.ir import Argument, Call, Expr, Member, Name, Object, Span, Statement, dotted, in_damage, parts
 
@@ -112,7 +112,17 @@ def _hidden(resolver: Resolver, callee: Expr, frame: Frame) -> bool:
     binding = frame.scopes.lookup(callee.name, frame.function)
     if binding is None or not binding.imports:
         return False
-    return isinstance(resolver.resolve(callee, frame), Opaque)
+    thing = resolver.resolve(callee, frame)
+    if not isinstance(thing, Opaque):
+        return False
+    # `logger.info(…)`: a method of something that a file of the project makes is no export of a package.
+    made_here = any(_located(resolver, item.module, frame) for item in binding.imports)
+    return depth == 0 or not made_here or any(isinstance(item, Package) for item in thing.alternatives)
+
+
+def _located(resolver: Resolver, specifier: str, frame: Frame) -> bool:
+    place = resolver.locator.place(frame.path, specifier, frame.python)
+    return isinstance(getattr(place, "path", None), str)
 
 
 def _row(
