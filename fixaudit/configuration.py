@@ -151,14 +151,10 @@ class Configuration:
         if unknown:
             from fixaudit.rulebook.template import nearest
 
+            named_at = [(self.places.get(name, self.path), name) for name in unknown]
+            problems = [f"{place}: no rule `{name}`{nearest(name, sorted(known))}" for place, name in named_at]
             raise ConfigurationError(
-                f"{self.path} names rules that do not exist",
-                problems=tuple(
-                    sorted(
-                        (f"{self.places.get(name, self.path)}: no rule `{name}`{nearest(name, sorted(known))}" for name in unknown),
-                        key=by_place,
-                    )
-                ),
+                f"{self.path} names rules that do not exist", problems=tuple(sorted(problems, key=by_place))
             )
         if all(self.choice(rule.id).enabled for rule in rulebook.rules):
             return rulebook

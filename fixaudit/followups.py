@@ -64,7 +64,7 @@ class Leftovers:
             return None
 
     def keep_points(self, text: str) -> None:
-        write_atomically(self._points, text.encode("utf-8", "replace"), 0o600)
+        write_atomically(self._points, text.encode("utf-8", "backslashreplace"), 0o600)
 
 
 def write_atomically(target: Path, data: bytes, mode: int = 0o644) -> None:

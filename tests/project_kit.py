@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
-from tests.cases.runner import Result, environment, fixaudit
+from tests.cases.runner import Result, environment
 
 TOKEN = "ghp" + "_" + "qRciU1ISC4uXDjdjMatL4gJuqG1aOEAsyEux"
 """Has the form of a credential; nobody ever issued it."""
@@ -45,7 +48,25 @@ class Repo:
         return Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
     def run(self, *arguments: str, **env: str) -> Result:
-        return fixaudit(self.place, self.home, *arguments, **env)
+        """Run the command in this process, which is quicker, with an environment and streams of its own."""
+        from fixaudit.cli.main import _run
+
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+        here = Path.cwd()
+        os.chdir(self.place)
+        try:
+            with (
+                mock.patch.dict(os.environ, environment(self.home, **env), clear=True),
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+            ):
+                code = _run(list(arguments))
+        finally:
+            os.chdir(here)
+        for stream in (out, err):
+            stream.flush()
+        shown = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]  # type: ignore[attr-defined]
+        return Result(code, *shown)
 
     def write(self, files: Mapping[str, str | bytes]) -> None:
         for path, content in files.items():

@@ -43,7 +43,7 @@ def run_demo(sample: str) -> int:
     print("\n$ fixaudit fix\n")
     run_fix([], Options())
     print("\n$ git diff\n")
-    print(git.run(["diff", "--no-color"], target).out.decode("utf-8", "replace"))
+    print(git.run(["diff", "--no-color", "--no-ext-diff"], target).out.decode("utf-8", "replace"))
     created = git.run(["ls-files", "-o", "--exclude-standard"], target).out.decode("utf-8", "replace").split()
     for name in created:
         print(f"new file: {name}")

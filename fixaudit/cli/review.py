@@ -43,7 +43,7 @@ def write_review_file(target: Path, text: str, *, needed: bool) -> str | None:
 
     A file without our header stays, and so does the lack of one while there is nothing to say (`needed`).
     """
-    data = text.encode("utf-8", "surrogateescape")
+    data = text.encode("utf-8", "backslashreplace")  # names that are no text stay readable
     if target.is_symlink() or target.is_dir():
         print(f"note: {target.name} is not a regular file, so the review was not written there", file=sys.stderr)
         return None
@@ -82,4 +82,6 @@ def run_undo(rule: str | None) -> int:
         print(f"restored  {path}")
     for path, why in sorted(undone.refused.items()):
         print(f"kept      {path}: {why}")
+    if rule is None and undone.refused:
+        print("`fixaudit undo RULE` takes a fix out of a file that was edited since, where the edits allow it.")
     return 1 if undone.refused else 0

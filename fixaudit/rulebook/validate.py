@@ -111,7 +111,8 @@ class Validation:
 
     def _shallow(self, schema: Schema, value: Any, path: Path) -> Iterator[Fault]:
         for error in self._validator(schema).iter_errors(value):
-            match error.validator:
+            # A name's error says which test it fails; that it is about the names stands in its path alone.
+            match error.relative_schema_path[0]:
                 case "additionalProperties":
                     known = sorted(schema.get("properties", {}))
                     for key in value:
