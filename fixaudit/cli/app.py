@@ -135,6 +135,9 @@ def fix(
     agent: Annotated[
         str, typer.Option("--agent", help="`none`: do not hand anything to the configured agent.", metavar="none")
     ] = "",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Start the agent that the project's configuration names, for this run.")
+    ] = False,
     format_: Annotated[Format, typer.Option("--format", help="How to write the result.")] = Format.console,
     rules: Rules = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Results only, no progress.")] = False,
@@ -148,7 +151,7 @@ def fix(
         Options(
             max_cycles, max_attempts, tuple(only or ()), tuple(skip or ()), diff, interactive, unsafe_fixes, no_install,
             issue_unit.value, commit, allow_dirty, allow_no_vcs, agent, format_.value, tuple(rules or ()), quiet,
-            timings,
+            timings, trust,
         ),
     )  # fmt: skip
 
@@ -171,6 +174,14 @@ def review(
     from fixaudit.cli.review import run_review
 
     return run_review(done or [])
+
+
+@app.command()
+def trust() -> int:
+    """Allow the commands that this project's configuration names; a changed one asks again."""
+    from fixaudit.cli.trust import run_trust
+
+    return run_trust()
 
 
 @app.command()

@@ -12,10 +12,11 @@ from fixaudit.audit import Audit, Finding
 from fixaudit.cli.review import write_review_file
 from fixaudit.cli.scan import print_notes, require_rules
 from fixaudit.cli.timings import Timings
+from fixaudit.configuration import Agent
 from fixaudit.errors import BlockedError, UsageError
 from fixaudit.followups import REVIEW_NAME
-from fixaudit.ledger import ATTEMPTS, CYCLES, Ledger
-from fixaudit.loop import Effects, Progress, RunReport, run
+from fixaudit.ledger import ATTEMPTS, CYCLES, Ledger, Reason
+from fixaudit.loop import Effects, Progress, Proposal, RunReport, run
 from fixaudit.masking import Masker
 from fixaudit.reports import markdown
 from fixaudit.session import Session, masker_for, open_session
@@ -44,6 +45,7 @@ class Options:
     rules: tuple[Path, ...] = ()
     quiet: bool = False
     timings: bool = False
+    trust: bool = False
 
 
 def run_fix(paths: Sequence[Path], options: Options) -> int:
@@ -120,20 +122,33 @@ def run_loop(
         from fixaudit.cli.ask import asker
 
         effects.confirm = asker(session, masker_for(before), everything=options.interactive)
-    _delegation(session, effects, before, options)
+    _delegation(session, bench, effects, before, options)
     return run(before, overlay, settings, effects, Ledger(options.max_attempts))
 
 
-def _delegation(session: Session, effects: Effects, before: Audit, options: Options) -> None:
+def _delegation(session: Session, bench: Workbench, effects: Effects, before: Audit, options: Options) -> None:
     from fixaudit.delegate.prompt import contract_text
 
     masker = masker_for(before)
     effects.contract_text = lambda rule, issue, judged: masker(contract_text(rule, issue, judged))
     agent = session.configuration.agent
-    if agent is not None and options.agent != "none" and not options.diff:
-        from fixaudit.delegate.command import CommandAgent
+    if agent is None or options.agent == "none" or options.diff:
+        return
+    if not (options.trust or trusted(session, bench, agent)):
+        shown = " ".join(agent.command)
+        why = f"{session.configuration.path} names `{shown}`, which you have not allowed; `fixaudit trust` does"
+        effects.agent = lambda _: Proposal(reason=Reason("agent_unstarted", {"why": why}))
+        return
+    from fixaudit.delegate.command import CommandAgent
 
-        effects.agent = CommandAgent(session.root, agent.command, agent.timeout, agent.environment)
+    effects.agent = CommandAgent(session.root, agent.command, agent.timeout, agent.environment)
+
+
+def trusted(session: Session, bench: Workbench, agent: Agent) -> bool:
+    """Say whether this user has allowed the configured command as it is now."""
+    from fixaudit.trust import Trust, command_digest
+
+    return command_digest(session.root, agent.command, agent.environment) in Trust(bench.state.state).digests()
 
 
 def _progress() -> Callable[[Progress], None]:
