@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -586,3 +587,46 @@ def test_demo(tmp_path: Path) -> None:
     assert "$ fixaudit scan" in result.out and "$ git diff" in result.out
     assert_refused(Repo(tmp_path, tmp_path), "demo", "none", words=("no sample `none`",))
     shutil.rmtree(next(tmp_path.glob("fixaudit-demo-*")))
+
+
+def test_no_program_of_the_project_is_started(tmp_path: Path) -> None:
+    """`npm run` puts node_modules/.bin in front of PATH, and a relative entry means the project itself."""
+    repo = make(tmp_path, {"b.js": SECRET})
+    mark = tmp_path / "started"
+    for folder in ("node_modules/.bin", "tools"):
+        for name in ("git", "env", "python", "npm", "node", "sh"):
+            repo.write({f"{folder}/{name}": f"#!/bin/sh\necho $0 >> {mark}\n"})
+            (repo.place / folder / name).chmod(0o755)
+    path = f"{repo.place}/node_modules/.bin:tools:.:{os.environ['PATH']}"
+    for arguments in (("scan",), ("hook", "scan"), ("fix", *SECRETS), ("undo",), ("review",)):
+        fixaudit(repo.place, tmp_path, *arguments, PATH=path)
+    assert not mark.exists(), mark.read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "fixed", "reasons"),
+    [
+        ("y\nn\n", ["b.js"], ["declined"]),
+        ("what\ny\nyes\n", ["b.js", "c.js"], []),
+        ("r\n", [], ["declined"]),
+        ("y\nq\n", ["b.js"], ["declined"]),
+        ("", [], ["declined"]),
+    ],
+)
+def test_interactive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, fixed: list[str], reasons: list[str]
+) -> None:
+    repo = make(tmp_path, {"b.js": SECRET, "c.js": SECRET})
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    result = repo.run("fix", *SECRETS, "--interactive", "--format", "json")
+    assert [item["path"] for item in result.json["fixed"]] == fixed
+    assert [entry["reason"] for entry in result.json["review"]] == reasons
+    assert TOKEN not in result.err and "Apply?" in result.err
+    assert ("stopped" in result.json) == (typed.endswith("q\n") or not typed)
+    validate("fix", result.json)
+    assert [name for name in ("b.js", "c.js") if TOKEN not in repo.text(name)] == fixed

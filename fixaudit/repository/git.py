@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -181,8 +182,25 @@ def _command(arguments: Sequence[str], config: Mapping[str, str] | None, env: Ma
 
 
 def _runner(cwd: Path) -> Any:
-    # GitPython looks for git when it is imported and raises when there is none; `executable` has answered that.
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-    from git.cmd import Git
+    return _git_class()(str(cwd))
 
-    return Git(str(cwd))
+
+@cache
+def _git_class() -> Any:
+    """Import GitPython.
+
+    It runs `git version` while it is imported, with the first git that PATH has, which may be the audited project's.
+    It is told which one is meant, for that moment only: nothing of ours stays in the environment.
+    """
+    named = {"GIT_PYTHON_REFRESH": "quiet", "GIT_PYTHON_GIT_EXECUTABLE": executable() or "git"}
+    before = {name: os.environ.get(name) for name in named}
+    os.environ.update(named)
+    try:
+        from git.cmd import Git
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    return Git
