@@ -125,7 +125,7 @@ def _rows(facts: Facts, options: Mapping[str, Any]) -> Sequence[Row]:
         for path, dependency in declared(facts, root):
             rows.setdefault((path, dependency.span), _row(facts, path, dependency))
         for path, span in _hidden(facts, root):
-            values: dict[str, Scalar] = {"NAME": None, "SPEC": None, "GROUP": MAIN, "ECOSYSTEM": "pypi"}
+            values: dict[str, Scalar] = {"NAME": None, "SPEC": None, "EXTRAS": [], "GROUP": MAIN, "ECOSYSTEM": "pypi"}
             rows[path, span] = Row(path, span, {**values, "MANIFEST": path}, {}, ("NAME", "SPEC"))
     return ordered(rows.values())
 
@@ -134,6 +134,7 @@ def _row(facts: Facts, path: str, dependency: Dependency) -> Row:
     values: dict[str, Scalar] = {
         "NAME": dependency.normalized,
         "SPEC": dependency.spec,
+        "EXTRAS": list(dependency.extras),
         "GROUP": dependency.group,
         "ECOSYSTEM": "npm" if path.endswith("package.json") else "pypi",
         "MANIFEST": path,
@@ -162,6 +163,7 @@ RELATIONS = (
         {
             "NAME": Column("text", "The package: as is for npm, normalised (PEP 503) for Python."),
             "SPEC": Column("text", "The range as written, or the address; empty for any."),
+            "EXTRAS": Column("set", "Extras that are asked for with it (`fastapi[standard]`)."),
             "GROUP": Column("text", "What it is needed for.", (MAIN, DEV, OPTIONAL, PEER)),
             "ECOSYSTEM": Column("text", "The index that it comes from.", ("npm", "pypi")),
             "MANIFEST": Column("text", "The manifest, relative to the audit root."),
