@@ -341,6 +341,10 @@ class _Run:
         still = verify(self.now, after, rule, issue.findings, change, self.subjects.__contains__)
         # A requirement clause says the same as "the rule still fails", in the rule author's words: the loop's own
         # sentence is kept for it; everything that is forbidden names its clause.
+        # Of a file that does not parse the other clauses would say nothing true.
+        damaged = still.reason is not None and still.reason.kind == "syntax"
+        if damaged and broken is not None and not broken.id.startswith("boundary."):
+            return still
         if broken is not None and not (broken.is_requirement and still.still_fails):
             return Verification(Reason("clause", {"what": broken.sentence, "clause": broken.id}))
         return still

@@ -18,11 +18,7 @@ from pathlib import Path
 from fixaudit.repository import git, ignore_query
 from fixaudit.snapshot import EXECUTABLE, LINK, REGULAR, FileState, Snapshot, UnreadableError
 
-IDENTITY = {
-    f"GIT_{role}_{part}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for part, value in (("NAME", "fixaudit"), ("EMAIL", "fixaudit@localhost.invalid"), ("DATE", "0 +0000"))
-}
+_IDENTITY = b"fixaudit <fixaudit@localhost.invalid>"
 
 
 @dataclass(frozen=True)
@@ -45,16 +41,21 @@ class Checkout:
 
     def git_changes(self) -> str | None:
         """Say in words what was done to the copy's repository, or None."""
-        now = _git_state(self.path)
-        words = {
-            "head": "made or moved a commit",
-            "refs": "changed branches, tags or stashes",
-            "index": "changed git's index",
-            "config": "changed git's configuration",
-            "hooks": "changed git's hooks",
-            "gone": "removed the git repository",
-        }
-        return next((said for part, said in words.items() if self.git_state.get(part) != now.get(part)), None)
+        now = _git_files(self.path)
+        for part, said in _GIT_WORDS.items():
+            if self.git_state.get(part) != now.get(part):
+                return said
+        # Only now, with its configuration as it was, is git asked.
+        return "changed git's index" if self.git_state["index"] != _index(self.path) else None
+
+
+_GIT_WORDS = {
+    "gone": "removed the git repository",
+    "config": "changed git's configuration",
+    "hooks": "changed git's hooks",
+    "head": "made or moved a commit",
+    "refs": "changed branches, tags or stashes",
+}
 
 
 def materialise(snapshot: Snapshot, path: Path) -> Checkout:
@@ -79,14 +80,10 @@ def materialise(snapshot: Snapshot, path: Path) -> Checkout:
             target.chmod(0o755 if mode == EXECUTABLE else 0o644)
         written[name] = FileState(mode, data)
     git.run(["init", "-q", "-b", "main", "--template=", "."], path)
-    # Paths are given one by one and without filters: `add` would run the project's own filters and skip ignored files.
-    entries = b"".join(
-        b"%s %s\t%s\0" % (state.mode.encode(), _blob(path, state), os.fsencode(name))
-        for name, state in sorted(written.items())
-    )
-    git.run(["update-index", "-z", "--index-info"], path, stdin=entries)
-    git.run(["commit", "-q", "--no-verify", "--allow-empty", "-m", "The project as it is"], path, env=IDENTITY)
-    return Checkout(path, written, _git_state(path))
+    # Neither `add` nor `commit`: they would run filters, skip ignored files, and ask for a signature.
+    git.run(["fast-import", "--quiet"], path, stdin=_commit_stream(written))
+    git.run(["read-tree", "HEAD"], path)
+    return Checkout(path, written, {**_git_files(path), "index": _index(path)})
 
 
 def _stays_inside(name: str, target: str) -> bool:
@@ -95,8 +92,15 @@ def _stays_inside(name: str, target: str) -> bool:
     return not os.path.isabs(target) and joined != ".." and not joined.startswith("../")  # noqa: PTH117
 
 
-def _blob(path: Path, state: FileState) -> bytes:
-    return git.run(["hash-object", "-w", "--no-filters", "--stdin"], path, stdin=state.data).line.encode()
+def _commit_stream(written: Mapping[str, FileState]) -> bytes:
+    """Write a commit of all files in the format of `git fast-import`: one process, whatever the number of files."""
+    message = b"The project as it is\n"
+    parts = [b"commit refs/heads/main\ncommitter %s 0 +0000\ndata %d\n%s" % (_IDENTITY, len(message), message)]
+    for name, state in sorted(written.items()):
+        quoted = os.fsencode(name).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+        parts.append(b'M %s inline "%s"\ndata %d\n' % (state.mode.encode(), quoted, len(state.data)))
+        parts += [state.data, b"\n"]
+    return b"".join(parts)
 
 
 def _read_tree(root: Path) -> dict[str, FileState]:
@@ -119,30 +123,34 @@ def _read_tree(root: Path) -> dict[str, FileState]:
     return found
 
 
-def _git_state(path: Path) -> dict[str, str]:
+def _git_files(path: Path) -> dict[str, str]:
     directory = path / ".git"
-    if not directory.is_dir():
+    if not directory.is_dir() or directory.is_symlink():
         return {"gone": "yes"}
+    # `commondir` would let git read everything else from another place.
+    config = [_digest(directory / name) for name in ("config", "config.worktree", "commondir")]
     return {
         "gone": "no",
-        "head": _digest(directory / "HEAD")
-        + _digest(directory / "refs/heads/main")
-        + _digest(directory / "packed-refs"),
-        "refs": _digest_tree(directory / "refs"),
-        "index": git.run(["ls-files", "-s", "-z"], path, check=False).out.hex(),
-        "config": _digest(directory / "config") + _digest_tree(directory / "info"),
+        "config": " ".join((*config, _digest_tree(directory / "info"), _digest_tree(directory / "worktrees"))),
         "hooks": _digest_tree(directory / "hooks"),
+        "head": _digest(directory / "HEAD") + _digest(directory / "refs/heads/main"),
+        "refs": _digest_tree(directory / "refs") + _digest(directory / "packed-refs"),
     }
 
 
-def _digest(file: Path) -> str:
-    try:
-        return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
-    except OSError:
+def _index(path: Path) -> str:
+    """Return the entries of the index: asking for the state of files refreshes its bytes and changes nothing."""
+    file = path / ".git/index"
+    if file.is_symlink() or not file.is_file():
         return ""
+    return hashlib.blake2b(git.run(["ls-files", "-s", "-z"], path, check=False).out, digest_size=16).hexdigest()
+
+
+def _digest(file: Path) -> str:
+    if file.is_symlink() or not file.is_file():  # a pipe would never end
+        return "" if not file.exists() else "no file"
+    return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
 
 
 def _digest_tree(directory: Path) -> str:
-    if not directory.is_dir():
-        return ""
-    return ";".join(f"{p.relative_to(directory)}={_digest(p)}" for p in sorted(directory.rglob("*")) if p.is_file())
+    return ";".join(f"{p.relative_to(directory)}={_digest(p)}" for p in sorted(directory.rglob("*")) if not p.is_dir())

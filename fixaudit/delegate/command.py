@@ -11,7 +11,6 @@ This module must not know how a result is judged.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from fixaudit.delegate import watch
 from fixaudit.delegate.prompt import contract_json, prompt
 from fixaudit.execute import run, scrubbed_environment
 from fixaudit.ledger import ATTEMPTS, Reason
@@ -55,9 +55,13 @@ class CommandAgent:
         contract = contract_json(rule.contract, rule, issue)
         contract_file.write_text(masker(json.dumps(contract, indent=2, ensure_ascii=False)), encoding="utf-8")
         text = masker(prompt(rule, issue, assignment.audit, assignment.attempt, ATTEMPTS, assignment.feedback))
-        before = _fingerprint(self.root)
+        sandbox = self._sandbox(checkout.path)
+        if sandbox and (missing := _missing(self.argv[0], checkout.path)) is not None:
+            # The sandbox itself would start, so that a missing program would look like one that failed.
+            return Proposal(reason=Reason("agent_unstarted", {"why": missing}))
+        before = None if sandbox else watch.look(self.root)
         done = run(
-            (*self._sandbox(checkout.path), *self.argv),
+            (*sandbox, *self.argv),
             cwd=checkout.path,
             env=scrubbed_environment({"FIXAUDIT_CONTRACT": str(contract_file)}, keep=self.environment),
             timeout=self.timeout,
@@ -66,7 +70,7 @@ class CommandAgent:
         tail = masker((done.stdout + done.stderr)[-TAIL:])
         if done.could_not_start is not None:
             return Proposal(reason=Reason("agent_unstarted", {"why": done.could_not_start}), tail=tail)
-        outside = _difference(before, _fingerprint(self.root))
+        outside = watch.difference(before, checkout.written) if before is not None else None
         if outside is not None:
             return _broken("boundary.outside", f"{outside} was changed outside the agent's checkout", tail)
         if done.timed_out:
@@ -96,33 +100,10 @@ class CommandAgent:
         )  # fmt: skip
 
 
+def _missing(program: str, cwd: Path) -> str | None:
+    found = (cwd / program).is_file() if "/" in program else shutil.which(program) is not None
+    return None if found else f"{program}: No such file or directory"
+
+
 def _broken(clause: str, what: str, tail: str) -> Proposal:
     return Proposal(reason=Reason("clause", {"what": f"{clause}: {what}", "clause": clause}), tail=tail)
-
-
-def _fingerprint(root: Path) -> dict[str, tuple[int, ...]]:
-    """Name every file below a directory by inode, size, mode and times; ignored files and git's own included.
-
-    Dependency folders are left out: they are large, and nothing of an agent's is ever taken from them.
-    """
-    found: dict[str, tuple[int, ...]] = {}
-    pending = [str(root)]
-    while pending:
-        directory = pending.pop()
-        try:
-            entries = list(os.scandir(directory))
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in ("node_modules", ".venv", "venv", "__pycache__"):
-                    pending.append(entry.path)
-                continue
-            info = entry.stat(follow_symlinks=False)
-            found[entry.path] = (info.st_ino, info.st_size, info.st_mode, info.st_mtime_ns, info.st_ctime_ns)
-    return found
-
-
-def _difference(before: dict[str, tuple[int, ...]], after: dict[str, tuple[int, ...]]) -> str | None:
-    changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-    return os.path.basename(changed[0]) if changed else None  # noqa: PTH119
