@@ -24,6 +24,7 @@ def run_demo(sample: str) -> int:
     from fixaudit.cli.fix import Options, run_fix
     from fixaudit.cli.scan import run_scan
     from fixaudit.repository import git
+    from fixaudit.session import masker_for, open_session
 
     place = samples_directory()
     names = sorted(path.name for path in place.iterdir() if path.is_dir())
@@ -38,12 +39,13 @@ def run_demo(sample: str) -> int:
     git.run(["add", "-A"], target)
     git.run(["commit", "-q", "-m", "The sample as it is"], target, env=identity)
     os.chdir(target)
+    masker = masker_for(open_session([]).audit())
     print(f"$ fixaudit scan        # in {target}\n")
     run_scan([], "console", None, False, [], [], [], "", False, False)
     print("\n$ fixaudit fix\n")
     run_fix([], Options())
-    print("\n$ git diff\n")
-    print(git.run(["diff", "--no-color", "--no-ext-diff"], target).out.decode("utf-8", "replace"))
+    print("\n$ git diff        # credentials masked here\n")
+    print(masker(git.run(["diff", "--no-color", "--no-ext-diff"], target).out.decode("utf-8", "replace")))
     created = git.run(["ls-files", "-o", "--exclude-standard"], target).out.decode("utf-8", "replace").split()
     for name in created:
         print(f"new file: {name}")
