@@ -24,7 +24,7 @@ from fixaudit.text import Text
 T = TypeVar("T")
 
 MAX_FILE_BYTES = 5_000_000
-"""A larger file is named in a diagnostic and not read (git itself calls files "big" from 512 MiB, editors from 5 MB)."""
+"""A larger file is named in a diagnostic and not read: no program is that long, and data that is holds no rows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -72,14 +72,15 @@ class SourceFile:
 
     @cached_property
     def shown(self) -> Text | None:
-        """The text for looking only: Latin-1 where the bytes are text but not UTF-8. Never edited, None for binaries."""
+        """The text for looking only, never for edits: Latin-1 where it is text but not UTF-8; None for binaries."""
         if self.text is None and b"\0" not in self.data[:8000]:
             return Text(self.data.decode("latin-1"))
         return self.text
 
     @cached_property
     def kind(self) -> FileClass:
-        return self.memo.get("class", f"{self.path}\0{self.digest}", lambda: classify(self.path, self.data))
+        kind: FileClass = self.memo.get("class", f"{self.path}\0{self.digest}", lambda: classify(self.path, self.data))
+        return kind
 
     @cached_property
     def module(self) -> Module | None:

@@ -118,7 +118,8 @@ class WorkingTree:
 
     def _stat(self, path: str) -> os.stat_result | None:
         try:
-            if not self._is_plain(path.rpartition("/")[0]) or path.endswith(("/.", "/..", "/")) or path in ("", ".", ".."):
+            directory, _, name = path.rpartition("/")
+            if name in ("", ".", "..") or not self._is_plain(directory):
                 return None
             return os.lstat(f"{self.root}/{path}")
         except (OSError, ValueError):

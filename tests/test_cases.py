@@ -59,7 +59,7 @@ def test_case(name: str, tmp_path: Path) -> None:
     fix = fixaudit(place, home, "fix", "--allow-no-vcs", "--no-install", "--format", "json", *arguments)
     assert fix.code in (0, 1), fix.err
     after = digest(place)
-    wanted = {rule for rule in only}
+    wanted = set(only)
     report = fix.json
     if case["fix"] == "fixed":
         assert after != before, "nothing was fixed"

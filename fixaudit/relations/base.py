@@ -21,7 +21,7 @@ from fixaudit.source.ir import Span
 if TYPE_CHECKING:
     from fixaudit.facts import Facts, SourceFile
 
-Scalar: TypeAlias = str | int | float | bool | None | list[str]
+Scalar: TypeAlias = str | int | float | bool | list[str] | None
 
 
 class Truth(enum.Enum):
@@ -54,7 +54,8 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True):
 
     kind: "string", "number", "boolean", "null" (`text` is the value as text), "regex" (`text` is the literal as
     written), "env" (`text` is the key; `items` holds its default if any), "template" (a string with holes), "list"
-    (`items`), "object" (`entries`), "function", "call" (`text` is the resolved callee), "either" (`items` are the alternatives of `a || b`, `c ? a : b`) and
+    (`items`), "object" (`entries`), "function", "call" (`text` is the resolved callee), "either" (`items` are the
+    alternatives of `a || b`, `c ? a : b`) and
     "unknown". `complete` is False when a spread or computed part hides items or entries.
     """
 
@@ -286,9 +287,7 @@ def _test_value(value: Value | None, name: str, operand: Any) -> Truth:
             numbers = [literal_of(option) for option in options]
             if any(not isinstance(n, int | float) or isinstance(n, bool) for n in numbers):
                 return Truth.UNKNOWN
-            return conjunction(
-                [Truth.of(n < operand if name == "less" else n > operand) for n in numbers]  # type: ignore[operator]
-            )
+            return conjunction([Truth.of(n < operand if name == "less" else n > operand) for n in numbers])
     raise ValueError(f"unknown value test {name}")
 
 
@@ -298,7 +297,7 @@ VALUE_KINDS = (
 
 
 def _is(value: Value, wanted: Any) -> Truth:
-    """`wanted`: a literal, `{kind: …}`-style word prefixed with ":" (":env", ":list", ":string"), or a list of these."""
+    """`wanted`: a literal, a kind as a word with a colon (":env", ":list", ":string"), or a list of these."""
     choices = wanted if isinstance(wanted, list) else [wanted]
     if value.kind == "unknown":
         return Truth.UNKNOWN

@@ -15,7 +15,7 @@ from typing import Any
 from fixaudit import fixers
 from fixaudit.relations import registry
 from fixaudit.relations.base import VALUE_KINDS, VALUE_TESTS
-from fixaudit.rulebook.schema import SCHEMA_FILE, shipped_text, column_tests
+from fixaudit.rulebook.schema import SCHEMA_FILE, column_tests, shipped_text
 from fixaudit.rulebook.template import FILTER_DOCS
 
 DOCS_FILE = Path(__file__).parent.parent.parent / "docs" / "rules.md"

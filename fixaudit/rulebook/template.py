@@ -331,5 +331,5 @@ FILTER_DOCS: Mapping[str, str] = {
     "quoted": "The text as a string literal of the file's language.",
     "strip_ext": "A path without its last suffix.",
     "relative": "A path relative to a folder: `relative(dir)`; without an argument, to the root.",
-    "or": "The text, or another one where it is empty: `or(\"a text\")`.",
+    "or": 'The text, or another one where it is empty: `or("a text")`.',
 }

@@ -57,7 +57,7 @@ class Entry(Node, frozen=True, tag="ent"):
 
 
 class Object(Node, frozen=True, tag="obj"):
-    """An object literal, dict literal or `dict(a=1)`. `complete` is False when a spread or computed key hides entries."""
+    """An object or dict literal, or `dict(a=1)`. `complete` is False when a spread or computed key hides entries."""
 
     entries: tuple[Entry, ...]
     complete: bool = True
